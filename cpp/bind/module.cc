@@ -1,0 +1,15 @@
+// The extension lane._core: each part of the C++ half binds itself, in its own file of this folder.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& m);
+void bind_gguf(nb::module_& m);
+void bind_planner(nb::module_& m);
+
+NB_MODULE(_core, m) {
+  m.doc() = "The C++ half of lane.";
+  bind_errors(m);
+  bind_gguf(m);
+  bind_planner(m);
+}

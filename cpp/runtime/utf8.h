@@ -1,0 +1,16 @@
+// Text that came from outside: whether bytes are well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates,
+// nothing past U+10FFFF), and how untrusted bytes are shown in a message.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lane {
+
+bool is_utf8(std::string_view bytes);
+
+// The bytes between double quotes, always printable UTF-8 on one line: control characters, quotes, backslashes and
+// bytes that are not UTF-8 are escaped, and what is longer than 96 bytes is cut and followed by its length.
+std::string quoted(std::string_view bytes);
+
+}  // namespace lane

@@ -1,0 +1,195 @@
+"""The Python interface: `lane.load(path)` gives a `Model`.
+
+Enters: a checkpoint's path and what to compile for. Leaves: logits, generated pieces, the plan. One model holds one sequence's state;
+two models in a process are independent.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from lane.checkpoint.chat import ChatTemplate
+from lane.checkpoint.tokenizer import Tokenizer
+from lane.devices.cpu import CpuDevice
+from lane.errors import CapacityError, UsageError
+from lane.launch.record import F32, Numerics
+from lane.pipeline import Lane, open_model
+from lane.sampling import Sampler, Sampling, log_probability
+from lane.schedule.schedule import Schedule
+from lane.stopping import StopStrings
+
+DEVICES = ("cpu",)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One generated token: its id, the text it completes, and the logarithm of its probability at temperature 1."""
+
+    id: int
+    text: str
+    logprob: float
+
+
+@dataclass(slots=True)
+class Timings:
+    """Seconds and tokens of the last generation. Prefill ends when the first token is known."""
+
+    prefill_tokens: int = 0
+    prefill_seconds: float = 0.0
+    decode_tokens: int = 0
+    decode_seconds: float = 0.0
+
+
+@dataclass
+class Model:
+    """A loaded model on a device."""
+
+    path: Path
+    lane: Lane
+    device: CpuDevice
+    metadata: Mapping[str, object]
+    load_seconds: float
+    timings: Timings = field(default_factory=Timings)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The checkpoint's own tokenizer."""
+        return Tokenizer.from_metadata(self.metadata)
+
+    @cached_property
+    def template(self) -> ChatTemplate:
+        """The checkpoint's own chat template; a broken one raises only when it is rendered."""
+        return ChatTemplate.from_metadata(self.metadata)
+
+    @property
+    def context(self) -> int:
+        """Positions the model was compiled for."""
+        return self.device.context
+
+    def logits(self, tokens: Sequence[int], chunk: int | None = None) -> F32:
+        """Logits at every position of a sequence, positions × vocabulary in f32.
+
+        `chunk` bounds the rows of a prefill chunk; 1 feeds the tokens through the decode step.
+        UsageError for an empty sequence or an id out of range, CapacityError for one longer than the context.
+        """
+        self._check_tokens(tokens, 0)
+        return self.device.all_logits(tokens, chunk)
+
+    def generate(
+        self,
+        prompt: str | Sequence[int],
+        n: int | None = None,
+        *,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+    ) -> Iterator[Piece]:
+        """Generates up to `n` tokens (None: until the context is full) after a prompt of text or ids.
+
+        Ends early at an end-of-generation token (not given out) or when the text contains one of `stop` (cut off before it).
+        UsageError for a bad argument, CapacityError when prompt and `n` exceed the context.
+        """
+        tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+        if n is not None and n < 1:
+            raise UsageError(f"generate: n is {n}, allowed 1 or more")
+        self._check_tokens(tokens, n or 1)
+        limit = self.context - len(tokens) + 1
+        sampler = Sampler(Sampling(temperature, top_k, top_p, min_p, seed))
+        stops = StopStrings([stop] if isinstance(stop, str) else list(stop))
+        return self._pieces(tokens, n or limit, sampler, stops)
+
+    def chat(self, messages: Sequence[Mapping[str, object]], n: int | None = None, **options: object) -> Iterator[Piece]:
+        """Generates the assistant's next message; `options` are those of `generate`."""
+        return self.generate(self.chat_tokens(messages), n, **options)  # type: ignore[arg-type]
+
+    def chat_tokens(self, messages: Sequence[Mapping[str, object]]) -> list[int]:
+        """The prompt of a conversation: the template's text as ids, special tokens parsed, BOS not doubled."""
+        text = self.template.render(messages)
+        ids = self.tokenizer.encode(text, add_special=True, parse_special=True)
+        bos = self.tokenizer.bos_id
+        return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
+
+    def plan(self, rows: int = 1) -> Schedule:
+        """The schedule of the form over `rows` rows (1: the decode step)."""
+        return self.lane.form(rows).schedule
+
+    def memory(self) -> Mapping[str, int]:
+        """Bytes by part: the mapped checkpoint, caches, constants, io, arena."""
+        return self.device.memory().parts()
+
+    def _pieces(self, tokens: Sequence[int], n: int, sampler: Sampler, stops: StopStrings) -> Iterator[Piece]:
+        device, stream = self.device, self.tokenizer.stream()
+        ends = self.tokenizer.stop_ids
+        self.timings = timings = Timings(prefill_tokens=len(tokens))
+        started = time.perf_counter()
+        device.reset()
+        device.prefill(tokens, 0)
+        for step in range(n):
+            if step:
+                started = time.perf_counter()
+                device.set_token(token)
+                device.decode()
+            logits = device.logits()
+            token = sampler.choose(logits)
+            if step:
+                timings.decode_tokens += 1
+                timings.decode_seconds += time.perf_counter() - started
+            else:
+                timings.prefill_seconds = time.perf_counter() - started
+            if token in ends:
+                break
+            text = stops.push(stream.push(token))
+            yield Piece(token, text, log_probability(logits, token))
+            if stops.hit:
+                return
+        rest = stops.push(stream.finish()) + stops.finish()
+        if rest:
+            yield Piece(-1, rest, 0.0)
+
+    def _check_tokens(self, tokens: Sequence[int], n: int) -> None:
+        if len(tokens) == 0:
+            raise UsageError("prompt: 0 tokens, allowed 1 or more")
+        needed = len(tokens) + max(n, 1) - 1
+        if needed > self.context:
+            raise CapacityError(
+                f"prompt: {len(tokens)} tokens generating {n} need {needed} positions, allowed {self.context} (the context)"
+            )
+        for token in tokens:
+            if not 0 <= token < self.device.vocab:
+                raise UsageError(f"prompt: token id {token}, allowed 0 to {self.device.vocab - 1}")
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    device: str = "cpu",
+    numerics: str = "int8",
+    ctx: int | None = None,
+    threads: int | None = None,
+) -> Model:
+    """Loads a GGUF checkpoint for inference.
+
+    `ctx` is the number of positions to hold (default: the model's own, at most 4096), `numerics` one of precise, int8, int8x2,
+    `threads` the CPU threads to use (default: all that the process may run on).
+    UsageError, CheckpointError, UnsupportedError or CapacityError say what was found and what is allowed.
+    """
+    started = time.perf_counter()
+    if device not in DEVICES:
+        raise UsageError(f"load: device '{device}', allowed {', '.join(DEVICES)}")
+    names = [n.value for n in Numerics]
+    if numerics not in names:
+        raise UsageError(f"load: numerics '{numerics}', allowed {', '.join(names)}")
+    if threads is not None and not 1 <= threads <= 1024:
+        raise UsageError(f"load: {threads} threads, allowed 1 to 1024")
+    checkpoint, model = open_model(Path(path), ctx)
+    lane = Lane(model, Numerics(numerics))
+    cpu = CpuDevice(checkpoint, lane, threads)
+    return Model(Path(path), lane, cpu, checkpoint.metadata, time.perf_counter() - started)

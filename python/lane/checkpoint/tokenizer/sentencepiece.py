@@ -1,0 +1,77 @@
+"""SentencePiece's merging by score (`tokenizer.ggml.model` llama), with byte fallback.
+
+What enters is text without special tokens; what leaves are ids. A space is written as U+2581; neighbouring symbols
+are merged whenever together they are a token, the highest score first. A character that is no token becomes the
+tokens `<0xHH>` of its bytes.
+"""
+
+import re
+from functools import cached_property
+
+from lane.checkpoint.tokenizer.merge import merge
+from lane.checkpoint.tokenizer.metadata import Metadata, flag, numbers
+from lane.checkpoint.tokenizer.vocabulary import Vocabulary
+from lane.checkpoint.tokenizer.word_cache import WordCache
+from lane.errors import UnsupportedError
+
+SPACE = "▁"
+# A character that no token can hold, since tokens are valid UTF-8.
+_BETWEEN = "\ud800"
+
+
+class SentencePieceEncoder:
+    """Ids of texts, texts of ids. A file without scores merges from the left."""
+
+    def __init__(self, metadata: Metadata, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        tokens = vocabulary.tokens
+        scores = numbers(metadata, "tokenizer.ggml.scores", len(tokens)) or [0.0] * len(tokens)
+        self._ranks = dict(zip(tokens, [-score for score in scores], strict=True))
+        self.adds_space = flag(metadata, "tokenizer.ggml.add_space_prefix", True)
+        self._cut = _find_cuts(tokens)
+        self._words = WordCache(self._encode_word)
+
+    def encode(self, text: str, starts: bool) -> list[int]:
+        """The ids of `text`; where it starts a text or follows a special token, a space may be put before it."""
+        if self.adds_space and starts:
+            text = " " + text
+        return self._words.encode(self._cut.split(text.replace(" ", SPACE)))
+
+    def normal_bytes(self, text: str) -> bytes:
+        """The bytes that a normal token of this text stands for."""
+        return text.replace(SPACE, " ").encode()
+
+    def _encode_word(self, word: str) -> list[int]:
+        ids = self._vocabulary.ids
+        result: list[int] = []
+        for symbol in merge(word, self._ranks, ""):
+            identity = ids.get(symbol)
+            if identity is not None:
+                result.append(identity)
+            else:
+                result.extend(self._byte_id(byte) for byte in symbol.encode())
+        return result
+
+    def _byte_id(self, byte: int) -> int:
+        identity = self._byte_ids[byte]
+        if identity is None:
+            raise UnsupportedError(
+                f"tokenizer: the text holds a character that is no token, and tokenizer.ggml.tokens has no"
+                f" <0x{byte:02X}> for its byte {byte:#04x}"
+            )
+        return identity
+
+    @cached_property
+    def _byte_ids(self) -> list[int | None]:
+        ids = self._vocabulary.ids
+        return [ids.get(f"<0x{byte:02X}>", ids.get(chr(byte)) if byte < 128 else None) for byte in range(256)]
+
+
+def _find_cuts(tokens: list[str]) -> re.Pattern[str]:
+    """Where a text may be cut with no token across: before a space, unless some token has the character before it.
+
+    Merges never cross such a place, so the words between can be encoded, and remembered, one by one.
+    """
+    before = set(re.findall(f"([^{SPACE}{_BETWEEN}]){SPACE}", _BETWEEN.join(tokens)))
+    kept = "".join(map(re.escape, sorted(before)))
+    return re.compile(f"(?<=[^{SPACE}{kept}])(?={SPACE})")

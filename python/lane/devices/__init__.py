@@ -1,0 +1,1 @@
+"""Devices: what runs a lane. One interface; today the CPU."""

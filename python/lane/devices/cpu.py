@@ -1,0 +1,264 @@
+"""The CPU device: a lane's forms run launch by launch in C++, weights read in place from the mapped checkpoint.
+
+Enters: a lane and its checkpoint. Leaves: logits. All that lives across steps (parameters, constants, carried state, the last row's
+logits) is carved once from one pool; step-local arrays lie in one arena of the largest form's size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lane import _core
+from lane.checkpoint.gguf import Checkpoint
+from lane.devices.chunks import cut
+from lane.errors import LaneError
+from lane.graph.graph import Head
+from lane.graph.tensor import Rows, Values
+from lane.launch.record import F32, Numerics
+from lane.launch.registry import KIND_NUMBER
+from lane.launch.spec import spec_hash
+from lane.launch.table import ALIGNMENT_BYTES, COLUMNS, ELEM_BYTES, Elem, Space
+from lane.models.step import MAX_CHUNK_ROWS
+from lane.pipeline import Form, Lane
+from lane.plan.arena import ArenaPlan
+from lane.quant.registry import format_named
+from lane.schedule.buffers import Buffer, Fill
+from lane.schedule.schedule import Schedule
+
+Words = npt.NDArray[np.int64]
+
+_QUANT_COLUMNS = ("words", "second", "scales", "sums")
+
+
+class DeviceError(LaneError):
+    """A plan that the device cannot run: a fault of a stage, not of the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes the device holds, by part. `checkpoint` is the mapped file, read in place."""
+
+    checkpoint: int
+    caches: int
+    constants: int
+    io: int
+    arena: int
+
+    def parts(self) -> Mapping[str, int]:
+        """The parts by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class _Pool:
+    """Offsets of everything that lives across steps, by buffer name."""
+
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
+        self.offsets: dict[str, int] = {}
+        self.elems: dict[str, int] = {}
+        self.total_bytes = 0
+        for buffer in buffers:
+            self.offsets[buffer.name] = self.total_bytes
+            self.elems[buffer.name] = buffer.elems
+            self.total_bytes += _aligned(buffer.elems * ELEM_BYTES[buffer.elem])
+
+    def offset(self, buffer: Buffer) -> int:
+        """A buffer's offset; forms that disagree on a shared tensor's length are refused."""
+        known = self.elems.get(buffer.name)
+        if known != buffer.elems:
+            raise DeviceError(f"cpu: shared tensor '{buffer.name}' has {buffer.elems} values, allowed {known}")
+        return self.offsets[buffer.name]
+
+
+class CpuDevice:
+    """One model on the CPU, one sequence at a time."""
+
+    def __init__(self, checkpoint: Checkpoint, lane: Lane, threads: int | None = None, isa: str | None = None) -> None:
+        if _core.spec_hash() != spec_hash():
+            raise DeviceError(
+                f"cpu: the extension was built for launch records {_core.spec_hash()}, lane's are {spec_hash()}: rebuild it"
+            )
+        self.lane = lane
+        self.context = lane.model.context
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self._checkpoint = checkpoint
+        self._program = _core.CpuProgram(self.threads, list(Numerics).index(lane.numerics), isa)
+        self._matrices: dict[Rows, int] = {}
+        self._forms: dict[tuple[int, Head], int] = {}
+        self._arena_bytes = 0
+        self._pool = self._lay_pool()
+
+    # --- running -------------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Forgets all carried state: the next step is at position 0."""
+        for buffer in self._shared():
+            if buffer.fill is Fill.ZERO:
+                self._program.zero_pool(self._pool.offsets[buffer.name], buffer.elems * ELEM_BYTES[buffer.elem])
+
+    def prefill(self, tokens: Sequence[int], pos: int, largest: int | None = None) -> None:
+        """Runs tokens from position `pos` on; afterwards `logits` are the last one's and `token` its arg-max."""
+        at = 0
+        for rows in cut(len(tokens), largest):
+            self._set_inputs(tokens[at : at + rows], pos + at)
+            self._program.run(self._form(rows, Head.LAST), [])
+            at += rows
+
+    def all_logits(self, tokens: Sequence[int], largest: int | None = None) -> F32:
+        """Logits at every position (positions × vocabulary) of a sequence run from position 0."""
+        self.reset()
+        out = np.empty((len(tokens), self.vocab), np.float32)
+        at = 0
+        for rows in cut(len(tokens), largest):
+            self._set_inputs(tokens[at : at + rows], at)
+            if rows == 1:
+                self._program.run(self._form(1, Head.LAST), [])
+                out[at] = self.logits()
+            else:
+                self._program.run(self._form(rows, Head.ALL), [out[at : at + rows].reshape(-1)])
+            at += rows
+        return out
+
+    def decode(self, steps: int = 1) -> None:
+        """Runs the decode step `steps` times, each on the token that the one before chose."""
+        self._program.run(self._form(1, Head.LAST), [], steps)
+
+    def logits(self) -> F32:
+        """The last step's logits of its last row."""
+        name = self._decode.schedule.io.logits
+        raw = self._program.read_pool(self._pool.offsets[name], self.vocab * 4)
+        return np.asarray(raw).view(np.float32)
+
+    def token(self) -> int:
+        """The arg-max of the last step."""
+        return self._read_param(self._decode.schedule.io.token)
+
+    def position(self) -> int:
+        """The position of the next token."""
+        return self._read_param(self._decode.schedule.io.pos)
+
+    def set_token(self, token: int) -> None:
+        """Chooses the token that the next decode step takes."""
+        self._write_param(self._decode.schedule.io.token, [token])
+
+    def profile(self, rows: int) -> list[tuple[str, int]]:
+        """Each launch of a form and its nanoseconds in one run on the inputs as they are."""
+        times = self._program.profile(self._form(rows, Head.LAST), [])
+        launches = self.lane.form(rows).schedule.executed()
+        return [(str(item.launch), int(ns)) for item, ns in zip(launches, times, strict=True)]
+
+    def memory(self) -> Memory:
+        """Bytes held, by part."""
+        parts = {fill: 0 for fill in Fill}
+        for buffer in self._shared():
+            parts[buffer.fill] += _aligned(buffer.elems * ELEM_BYTES[buffer.elem])
+        return Memory(
+            checkpoint=sum(part.stat().st_size for part in self._checkpoint.parts),
+            caches=parts[Fill.ZERO],
+            constants=parts[Fill.CONSTANT],
+            io=parts[Fill.PARAM] + parts[Fill.COMPUTED],
+            arena=self._arena_bytes,
+        )
+
+    @property
+    def vocab(self) -> int:
+        """Width of a row of logits."""
+        return self._decode.graph.tensors[self._decode.schedule.io.logits].cols
+
+    # --- loading -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _decode(self) -> Form:
+        return self.lane.form(1)
+
+    def _shared(self) -> list[Buffer]:
+        """Buffers of the pool: of the decode form, and the chunks' tokens."""
+        schedule = self._decode.schedule
+        shared = [
+            b
+            for b in schedule.buffers.values()
+            if not b.is_matrix and (b.fill in (Fill.PARAM, Fill.ZERO, Fill.CONSTANT) or b.name == schedule.io.logits)
+        ]
+        token = schedule.buffers[schedule.io.token]
+        return [*shared, Buffer("tokens", MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token.tensor)]
+
+    def _lay_pool(self) -> _Pool:
+        shared = self._shared()
+        pool = _Pool(shared)
+        self._program.set_pool(pool.total_bytes)
+        for buffer in shared:
+            if isinstance(buffer.tensor.placement, Values):
+                array = np.ascontiguousarray(buffer.tensor.placement.array, np.float32).reshape(-1)
+                self._program.write_pool(pool.offsets[buffer.name], array.view(np.uint8))
+        return pool
+
+    def _form(self, rows: int, head: Head) -> int:
+        key = (rows, Head.LAST if rows == 1 else head)
+        if key not in self._forms:
+            form = self.lane.form(*key)
+            self._forms[key] = self._add_form(form)
+            self._arena_bytes = max(self._arena_bytes, form.arena.total_bytes)
+        return self._forms[key]
+
+    def _add_form(self, form: Form) -> int:
+        schedule = form.schedule
+        index = {name: i for i, name in enumerate(schedule.buffers)}
+        rows = [self._table_row(buffer, schedule, form.arena) for buffer in schedule.buffers.values()]
+        words: list[int] = []
+        for item in schedule.executed():
+            words.append(KIND_NUMBER[type(item.launch)])
+            words += item.launch.encode(index.__getitem__)
+        table: Words = np.array(rows, np.int64).reshape(-1, len(COLUMNS))
+        return int(self._program.add_form(table, np.array(words, np.int64), form.arena.total_bytes))
+
+    def _table_row(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> list[int]:
+        space, columns = self._place(buffer, schedule, arena)
+        elem = list(Elem).index(buffer.elem)
+        return [list(Space).index(space), elem, buffer.elems, *(columns.get(c, -1) for c in ("plain", *_QUANT_COLUMNS))]
+
+    def _place(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[str, int]]:
+        if buffer.base is not None:
+            return self._place_alias(buffer, schedule, arena)
+        if isinstance(buffer.tensor.placement, Rows):
+            return Space.MATRIX, {"plain": self._matrix(buffer.tensor.placement)}
+        if buffer.name == schedule.io.logits and schedule.head is Head.ALL and schedule.rows > 1:
+            return Space.EXTERNAL, {"plain": 0}
+        if buffer.fill is Fill.COMPUTED and buffer.name != schedule.io.logits:
+            return Space.ARENA, arena.offsets[buffer.name]
+        return Space.POOL, {"plain": self._pool.offset(buffer)}
+
+    def _place_alias(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[str, int]]:
+        assert buffer.base is not None
+        space, base = self._place(schedule.buffers[buffer.base], schedule, arena)
+        steps = {"plain": (ELEM_BYTES[buffer.elem], 1), "words": (1, 1), "second": (1, 1), "scales": (4, 32), "sums": (2, 16)}
+        return space, {c: at + buffer.offset // steps[c][1] * steps[c][0] for c, at in base.items() if at >= 0}
+
+    def _matrix(self, rows: Rows) -> int:
+        if rows not in self._matrices:
+            format = format_named(rows.format)
+            row_bytes = rows.cols // format.block_elems * format.block_bytes
+            runs = []
+            for run in rows.runs:
+                data = self._checkpoint.data(run.tensor)
+                runs.append((data[run.first * row_bytes : (run.first + run.rows) * row_bytes], run.rows))
+            self._matrices[rows] = int(self._program.add_matrix(format.type_id, rows.rows, rows.cols, runs))
+        return self._matrices[rows]
+
+    def _set_inputs(self, tokens: Sequence[int], pos: int) -> None:
+        io = self._decode.schedule.io
+        self._write_param(io.token if len(tokens) == 1 else "tokens", tokens)
+        self._write_param(io.pos, [pos])
+
+    def _write_param(self, name: str, values: Sequence[int]) -> None:
+        self._program.write_pool(self._pool.offsets[name], np.array(values, np.int32).view(np.uint8))
+
+    def _read_param(self, name: str) -> int:
+        return int(np.asarray(self._program.read_pool(self._pool.offsets[name], 4)).view(np.int32)[0])
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT_BYTES) * ALIGNMENT_BYTES

@@ -1,0 +1,38 @@
+"""Every error that lane raises on purpose.
+
+Each message names the stage, the object, the value found and the value allowed. `exit_code` is what the
+command line exits with, so that a script can tell the classes apart; anything else that escapes is a fault of
+lane's own and exits with 1. The C++ half throws `lane::Error`, which arrives here as the class of its kind.
+"""
+
+from typing import ClassVar
+
+
+class LaneError(Exception):
+    """The base of all: catch it to catch everything that lane refuses."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(LaneError):
+    """A request that makes no sense: an unknown option, a value out of its range, a path that does not exist."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class CheckpointError(LaneError):
+    """A file that is malformed, truncated, not GGUF, or that lacks a tensor or a key which its kind must have."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class UnsupportedError(LaneError):
+    """A well-formed file or request that lane does not run: an architecture, tensor type, metadata value or op."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class CapacityError(LaneError):
+    """Something that does not fit: a prompt longer than the context, a plan larger than the memory."""
+
+    exit_code: ClassVar[int] = 5

@@ -1,0 +1,71 @@
+"""Tensors of a step graph: a name, a shape, a role, an element type and, for constants, where the values come from."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from lane.launch.record import F32
+from lane.launch.table import Elem
+
+
+class Role(enum.Enum):
+    """What a tensor is to the step."""
+
+    PARAM = "param"  # a run-time input: tokens, position
+    CONSTANT = "constant"  # from the checkpoint, or computed by the compiler
+    STATE = "state"  # carried across steps
+    ACTIVATION = "activation"  # computed by the step
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive rows of a matrix in the checkpoint: `rows` of tensor `tensor` from its row `first` on."""
+
+    tensor: str
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A matrix kept in its checkpoint format, made up of runs of the file in row order.
+
+    Two tensors with equal placements are one matrix (tied embeddings).
+    """
+
+    format: str
+    rows: int
+    cols: int
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """f32 values that the compiler computed, rows × cols; they go to the sidecar."""
+
+    array: F32
+
+
+Placement = Rows | Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """A named rows × cols array of the step."""
+
+    name: str
+    rows: int
+    cols: int
+    role: Role
+    elem: Elem = Elem.F32
+    placement: Placement | None = None
+
+    @property
+    def elems(self) -> int:
+        """Number of elements."""
+        return self.rows * self.cols
+
+    def __str__(self) -> str:
+        where = f" {self.placement.format}" if isinstance(self.placement, Rows) else ""
+        return f"{self.name} {self.role.value}{where} {self.elem.value} {self.rows}x{self.cols}"

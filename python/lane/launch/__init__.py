@@ -1,0 +1,1 @@
+"""Launch kinds: the records that link produces and devices run."""

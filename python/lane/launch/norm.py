@@ -1,0 +1,40 @@
+"""Row norms: y = x · rsqrt(mean(x²) + eps) · w, and with `centre` the same of x − mean(x), plus a bias (LayerNorm)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lane.launch.record import Launch, Memory, Read, Write
+
+
+@dataclass(frozen=True)
+class Norm(Launch):
+    """RMS norm (or LayerNorm) of `rows` units of `cols` values; a unit is a row or one head of one."""
+
+    kind: ClassVar[str] = "norm"
+
+    x: Read
+    w: Read | None
+    bias: Read | None
+    out: Write
+    rows: int
+    cols: int
+    eps: float
+    centre: bool = False
+
+    def compute(self, memory: Memory) -> None:
+        x = memory.plain(self.x)[: self.rows * self.cols].astype(np.float64).reshape(self.rows, self.cols)
+        if self.centre:
+            x = x - x.mean(axis=1, keepdims=True)
+        y = x / np.sqrt((x * x).mean(axis=1, keepdims=True) + self.eps)
+        if self.w is not None:
+            y = y * memory.plain(self.w)[: self.cols]
+        if self.bias is not None:
+            y = y + memory.plain(self.bias)[: self.cols]
+        memory.plain(self.out)[: y.size] = y.reshape(-1)
+
+    def operations(self) -> int:
+        return 5 * self.rows * self.cols

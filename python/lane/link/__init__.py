@@ -1,0 +1,1 @@
+"""Link: fused op to launches."""

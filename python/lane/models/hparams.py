@@ -1,0 +1,108 @@
+"""Reading an architecture's metadata: typed, bounded, and complete.
+
+Every key a family reads is remembered; `refuse_unread` then names any key under the architecture's prefix that nothing read,
+because metadata that is not understood may change results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from lane.errors import CheckpointError, UnsupportedError
+
+T = TypeVar("T")
+
+MAX_COUNT = 1 << 24  # of anything counted by a hyperparameter: above any sense, far below any overflow
+
+# Keys that describe a checkpoint and change no result.
+_INERT = frozenset({"vocab_size", "model_size", "attention.causal", "tensor_data_layout"})
+
+
+class Hparams:
+    """The metadata of one architecture, read by key without its prefix, and the vocabulary's size."""
+
+    def __init__(self, metadata: Mapping[str, object], architecture: str, *, vocab: int) -> None:
+        self.vocab = vocab  # rows of the embedding
+        self._metadata = metadata
+        self._prefix = architecture + "."
+        self._read: set[str] = set()
+
+    def count(self, key: str, default: int | None = None, *, low: int = 1, high: int = MAX_COUNT) -> int:
+        """A whole number from `low` to `high`."""
+        value = self._get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+            raise self._bad(key, value, f"a whole number from {low} to {high}")
+        return int(value)
+
+    def number(self, key: str, default: float | None = None, *, low: float, high: float) -> float:
+        """A finite number from `low` to `high`."""
+        value = self._get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise self._bad(key, value, f"a number from {low} to {high}")
+        if not math.isfinite(value) or not low <= value <= high:
+            raise self._bad(key, value, f"a number from {low} to {high}")
+        return float(value)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A string."""
+        value = self._get(key, default)
+        if not isinstance(value, str):
+            raise self._bad(key, value, "a string")
+        return value
+
+    def counts(self, key: str, layers: int, default: int | None = None) -> tuple[int, ...]:
+        """A whole number a layer, stored as one for all or as an array."""
+        value = self._get(key, default)
+        if isinstance(value, (list, np.ndarray)):
+            items = [int(v) for v in value if isinstance(v, (int, np.integer, np.bool_))]
+            if len(items) != layers or len(value) != layers or not all(0 <= v <= MAX_COUNT for v in items):
+                raise self._bad(key, value, f"{layers} whole numbers from 0 to {MAX_COUNT}")
+            return tuple(items)
+        return (self.count(key, default),) * layers
+
+    def has(self, key: str) -> bool:
+        """Whether the file has the key; asking counts as reading it."""
+        self._read.add(key)
+        return self._prefix + key in self._metadata
+
+    def is_array(self, key: str) -> bool:
+        """Whether the file holds an array under the key."""
+        return isinstance(self._metadata.get(self._prefix + key), (list, np.ndarray))
+
+    def ignore(self, *keys: str) -> None:
+        """Declares keys that the family knows to change nothing."""
+        self._read.update(keys)
+
+    def require(self, holds: bool, what: str) -> None:
+        """Refuses hyperparameters that contradict each other; `what` names the values found and allowed."""
+        if not holds:
+            raise CheckpointError(f"models: metadata of '{self._prefix[:-1]}': {what}")
+
+    def refuse_unread(self) -> None:
+        """UnsupportedError naming the first key of the architecture that nothing read."""
+        for key in self._metadata:
+            name = key.removeprefix(self._prefix)
+            if name != key and name not in self._read and name not in _INERT:
+                raise UnsupportedError(
+                    f"models: metadata key '{key}' (value {_short(self._metadata[key])}): architecture "
+                    f"'{self._prefix[:-1]}' does not read it and it may change results; allowed: keys it reads"
+                )
+
+    def _get(self, key: str, default: T | None) -> object:
+        self._read.add(key)
+        value = self._metadata.get(self._prefix + key, default)
+        if value is None:
+            raise CheckpointError(f"models: metadata key '{self._prefix}{key}': not in the file, required")
+        return value
+
+    def _bad(self, key: str, value: object, allowed: str) -> CheckpointError:
+        return CheckpointError(f"models: metadata key '{self._prefix}{key}': found {_short(value)}, allowed {allowed}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,117 @@
+"""Recognition: from a checkpoint to a model whose steps can be lifted.
+
+Enters: an open checkpoint. Leaves: a `Model`. Promise: every key and tensor of the file was understood or refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lane.checkpoint.gguf import Checkpoint
+from lane.errors import CheckpointError, UnsupportedError
+from lane.graph.graph import Head, StepGraph
+from lane.graph.ops.base import Array
+from lane.graph.tensor import Rows
+from lane.graph.verify import verify
+from lane.launch.record import F32
+from lane.models.architecture import Architecture, Config, check_tensors
+from lane.models.hparams import Hparams
+from lane.models.registry import ARCHITECTURES
+from lane.models.step import Constants, StepBuilder
+from lane.quant.registry import format_named
+
+DEFAULT_CONTEXT = 4096  # the most positions a model gets unless asked for more
+
+
+class CheckpointSource:
+    """A checkpoint's tensors as the builder sees them."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """A tensor's shape, innermost first; None when there is none of that name."""
+        tensor = self._checkpoint.tensors.get(name)
+        return None if tensor is None else tensor.shape
+
+    def format(self, name: str) -> str:
+        """A tensor's format by name."""
+        return self._checkpoint.tensors[name].type
+
+    def values(self, name: str) -> F32:
+        """A tensor's values as flat f32."""
+        return self.rows(name, 0, None).reshape(-1)
+
+    def rows(self, name: str, first: int, count: int | None) -> F32:
+        """Dequantised rows of a tensor."""
+        tensor = self._checkpoint.tensors[name]
+        data = self._checkpoint.data(name).reshape(-1, self._row_bytes(tensor.type, tensor.shape[0]))
+        stop = None if count is None else first + count
+        return format_named(tensor.type).decode(data[first:stop])
+
+    def matrix(self, rows: Rows) -> Array:
+        """A placed matrix's values, rows × cols."""
+        return np.concatenate([self.rows(r.tensor, r.first, r.rows) for r in rows.runs]).astype(np.float64)
+
+    @staticmethod
+    def _row_bytes(type_name: str, cols: int) -> int:
+        format = format_named(type_name)
+        return cols // format.block_elems * format.block_bytes
+
+
+@dataclass(frozen=True)
+class Model:
+    """A recognised model with the context it is compiled for."""
+
+    architecture: Architecture
+    config: Config
+    source: CheckpointSource
+    constants: Constants
+
+    @property
+    def context(self) -> int:
+        """Positions that the carried caches hold."""
+        return self.constants.context
+
+    def step(self, rows: int, head: Head = Head.LAST) -> StepGraph:
+        """The step graph over `rows` rows, verified."""
+        builder = StepBuilder(self.constants, rows, head)
+        graph = builder.finish(self.architecture.build(builder, self.config))
+        verify(graph)
+        return graph
+
+
+def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
+    """The model of a checkpoint, for `context` positions (default: its own, at most DEFAULT_CONTEXT)."""
+    architecture = _architecture(checkpoint.architecture)
+    hparams = Hparams(checkpoint.metadata, architecture.name, vocab=_vocab(checkpoint))
+    config = architecture.read(hparams)
+    hparams.refuse_unread()
+    check_tensors(architecture, config, checkpoint)
+    source = CheckpointSource(checkpoint)
+    return Model(architecture, config, source, Constants(source, _context(context, config.context)))
+
+
+def _architecture(name: str) -> Architecture:
+    for architecture in ARCHITECTURES:
+        if architecture.name == name:
+            return architecture
+    known = ", ".join(a.name for a in ARCHITECTURES)
+    raise UnsupportedError(f"models: architecture '{name}': lane does not run it; allowed {known}")
+
+
+def _vocab(checkpoint: Checkpoint) -> int:
+    embedding = checkpoint.tensors.get("token_embd.weight")
+    if embedding is None or len(embedding.shape) < 2:
+        raise CheckpointError("models: tensor 'token_embd.weight': not in the file as a matrix, required")
+    return embedding.shape[1]
+
+
+def _context(asked: int | None, own: int) -> int:
+    if asked is None:
+        return min(own, DEFAULT_CONTEXT)
+    if not 1 <= asked <= own:
+        raise UnsupportedError(f"models: a context of {asked} positions: allowed 1 to {own}, the model's own")
+    return asked

@@ -1,0 +1,56 @@
+"""The pipeline: the stages in order, each verified at its end.
+
+    checkpoint ─► recognised model ─► step graph ─► launches and buffers ─► arena ─► device
+
+Nothing flows back: a later stage reads an earlier one's output and never changes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lane.checkpoint.gguf import Checkpoint
+from lane.graph.graph import Head, StepGraph
+from lane.launch.record import Numerics
+from lane.models.recognise import Model, recognise
+from lane.plan.arena import ArenaPlan, plan_arena
+from lane.schedule.schedule import Schedule, schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One step compiled: its graph, schedule and arena."""
+
+    graph: StepGraph
+    schedule: Schedule
+    arena: ArenaPlan
+
+
+class Lane:
+    """A model's forms under one numerics, compiled when first asked for and kept."""
+
+    def __init__(self, model: Model, numerics: Numerics) -> None:
+        self.model = model
+        self.numerics = numerics
+        self._forms: dict[tuple[int, Head], Form] = {}
+
+    def form(self, rows: int, head: Head = Head.LAST) -> Form:
+        """The form over `rows` rows (1: the decode step) with logits of the last or of all of them."""
+        key = (rows, Head.LAST if rows == 1 else head)
+        if key not in self._forms:
+            self._forms[key] = compile_form(self.model, *key, self.numerics)
+        return self._forms[key]
+
+
+def open_model(path: Path, context: int | None = None) -> tuple[Checkpoint, Model]:
+    """Opens a checkpoint and recognises its model."""
+    checkpoint = Checkpoint.open(path)
+    return checkpoint, recognise(checkpoint, context)
+
+
+def compile_form(model: Model, rows: int, head: Head, numerics: Numerics) -> Form:
+    """Compiles one step of a model."""
+    graph = model.step(rows, head)
+    planned = schedule(graph, numerics)
+    return Form(graph, planned, plan_arena(planned))

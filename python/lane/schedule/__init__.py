@@ -1,0 +1,1 @@
+"""Schedule: how launches run, and the buffers they touch."""

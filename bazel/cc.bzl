@@ -33,7 +33,7 @@ def lane_kernel_library(name, deps = [], copts = []):
     headers = name + "_headers"
     cc_library(
         name = headers,
-        hdrs = native.glob(["*.h"]),
+        hdrs = native.glob(["**/*.h"]),
         visibility = ["//visibility:private"],
         deps = deps,
     )
@@ -64,7 +64,7 @@ def lane_kernel_library(name, deps = [], copts = []):
         }),
     )
 
-def lane_cc_tests(deps, data = [], size = "small", **kwargs):
+def lane_cc_tests(deps, data = [], size = "medium", **kwargs):
     """One test for each *_test.cc of the folder; its headers are at hand in each."""
     for test in native.glob(["*_test.cc"]):
         cc_test(

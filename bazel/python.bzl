@@ -2,7 +2,7 @@
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_library", "py_test")
 
-def pytest_test(name, srcs, deps = [], args = [], size = "small", **kwargs):
+def pytest_test(name, srcs, deps = [], args = [], size = "medium", **kwargs):
     """A py_test that runs pytest on its sources."""
     py_test(
         name = name,
@@ -14,7 +14,7 @@ def pytest_test(name, srcs, deps = [], args = [], size = "small", **kwargs):
         **kwargs
     )
 
-def pytest_tests(deps, data = [], env = {}, size = "small", differing = {}):
+def pytest_tests(deps, data = [], env = {}, size = "medium", differing = {}):
     """One test for each test_*.py of the folder; its other files and conftest.py are at hand in each.
 
     Args:

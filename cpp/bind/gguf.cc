@@ -188,8 +188,7 @@ void bind_gguf(nb::module_& m) {
       .def("string_table", &string_table, "key"_a,
            nb::sig("def string_table(self, key: str) -> tuple[bytes, numpy.typing.NDArray[numpy.int64]]"),
            "All strings of a value end to end, and the offsets at which each starts and the last ends.")
-      .def("tensors", &tensors,
-           nb::sig("def tensors(self) -> list[tuple[str, tuple[int, ...], str, int, int, int]]"),
+      .def("tensors", &tensors, nb::sig("def tensors(self) -> list[tuple[str, tuple[int, ...], str, int, int, int]]"),
            "Of each: name, shape (innermost dimension first), type, offset in its part's data section, bytes, part.")
       .def("tensor_data", &tensor_data, "name"_a,
            nb::sig("def tensor_data(self, name: str) -> numpy.typing.NDArray[numpy.uint8]"),

@@ -3,12 +3,14 @@
 
 namespace nb = nanobind;
 
+void bind_cpu(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_gguf(nb::module_& m);
 void bind_planner(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The C++ half of lane.";
+  bind_cpu(m);
   bind_errors(m);
   bind_gguf(m);
   bind_planner(m);

@@ -16,11 +16,11 @@
 #error "LANE_ISA names the instruction set; only the kernels_*.cc files include this header"
 #endif
 
-#define LANE_INLINE inline __attribute__((always_inline))
-
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#define LANE_INLINE inline __attribute__((always_inline))
 #include "cpp/cpu/simd_x86.h"
 #else
+#define LANE_INLINE inline  // vectors live in memory here: forcing them together only makes the code large
 #include "cpp/cpu/simd_portable.h"
 #endif
 

@@ -49,9 +49,9 @@ LANE_INLINE F32 abs(F32 a) { LANE_EACH(F32, std::fabs(a.v[i])); }
 LANE_INLINE F32 round(F32 a) { LANE_EACH(F32, std::nearbyint(a.v[i])); }
 // a < b ? x : y, lane by lane.
 LANE_INLINE F32 select_less(F32 a, F32 b, F32 x, F32 y) { LANE_EACH(F32, a.v[i] < b.v[i] ? x.v[i] : y.v[i]); }
-// 2^n for integral n in -126..127.
+// 2^n for integral n in -126..127; anything for a NaN.
 LANE_INLINE F32 power_of_two(F32 n) {
-  LANE_EACH(F32, std::bit_cast<float>((static_cast<std::uint32_t>(static_cast<std::int32_t>(n.v[i])) + 127u) << 23));
+  LANE_EACH(F32, std::bit_cast<float>(static_cast<std::uint32_t>(n.v[i] == n.v[i] ? n.v[i] + 127.0f : 0.0f) << 23));
 }
 LANE_INLINE float f16_value(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
@@ -82,6 +82,7 @@ LANE_INLINE I32 load(const std::int32_t* p) { LANE_EACH(I32, p[i]); }
 LANE_INLINE void store(std::int32_t* p, I32 x) { std::memcpy(p, x.v, sizeof x.v); }
 LANE_INLINE I32 operator+(I32 a, I32 b) { LANE_EACH(I32, a.v[i] + b.v[i]); }
 LANE_INLINE I32 operator-(I32 a, I32 b) { LANE_EACH(I32, a.v[i] - b.v[i]); }
+LANE_INLINE I32 operator*(I32 a, I32 b) { LANE_EACH(I32, a.v[i] * b.v[i]); }
 LANE_INLINE I32 operator&(I32 a, I32 b) { LANE_EACH(I32, a.v[i] & b.v[i]); }
 LANE_INLINE I32 max(I32 a, I32 b) { LANE_EACH(I32, a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
 LANE_INLINE F32 to_f32(I32 a) { LANE_EACH(F32, static_cast<float>(a.v[i])); }
@@ -222,6 +223,7 @@ LANE_INLINE Bytes splat_4(const void* p) {
   for (int i = 0; i < 8; ++i) r.v[i] = expression; \
   return r
 LANE_INLINE F64 splat(double x) { LANE_EACH(x); }
+LANE_INLINE F64 load_f64(const double* p) { LANE_EACH(p[i]); }
 LANE_INLINE F64 zero_f64() { return splat(0.0); }
 LANE_INLINE F64 to_f64(F32 x) { LANE_EACH(static_cast<double>(x.v[i])); }
 LANE_INLINE F64 fma(F64 a, F64 b, F64 c) { LANE_EACH(std::fma(a.v[i], b.v[i], c.v[i])); }

@@ -67,6 +67,7 @@ LANE_INLINE I32 load(const std::int32_t* p) { return {_mm256_loadu_si256(reinter
 LANE_INLINE void store(std::int32_t* p, I32 x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.v); }
 LANE_INLINE I32 operator+(I32 a, I32 b) { return {_mm256_add_epi32(a.v, b.v)}; }
 LANE_INLINE I32 operator-(I32 a, I32 b) { return {_mm256_sub_epi32(a.v, b.v)}; }
+LANE_INLINE I32 operator*(I32 a, I32 b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
 LANE_INLINE F32 to_f32(I32 a) { return {_mm256_cvtepi32_ps(a.v)}; }
 // Eight signed or unsigned bytes.
 LANE_INLINE F32 load_i8(const void* p) {
@@ -212,6 +213,7 @@ LANE_INLINE F64 fma(F64 a, F64 b, F64 c) {
 LANE_INLINE F64 operator+(F64 a, F64 b) { return {_mm256_add_pd(a.lo, b.lo), _mm256_add_pd(a.hi, b.hi)}; }
 LANE_INLINE F64 operator-(F64 a, F64 b) { return {_mm256_sub_pd(a.lo, b.lo), _mm256_sub_pd(a.hi, b.hi)}; }
 LANE_INLINE F64 splat(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
+LANE_INLINE F64 load_f64(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
 LANE_INLINE void store(double* p, F64 x) {
   _mm256_storeu_pd(p, x.lo);
   _mm256_storeu_pd(p + 4, x.hi);

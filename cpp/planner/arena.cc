@@ -3,88 +3,91 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <numeric>
-#include <string>
 
-#include "cpp/planner/arena_conflicts.h"
+#include "cpp/planner/arena_bound.h"
+#include "cpp/planner/arena_graph.h"
+#include "cpp/planner/arena_strategies.h"
+#include "cpp/planner/concat.h"
 #include "cpp/runtime/error.h"
 
 namespace lane {
 namespace {
 
-constexpr int64_t kUnplaced = -1;
-
-[[noreturn]] void refuse(const std::string& what, int64_t found, const std::string& allowed) {
-  throw Error(ErrorKind::kUsage, "arena: " + what + ": found " + std::to_string(found) + ", allowed " + allowed);
+template <typename Found>
+[[noreturn]] void refuse(const std::string& what, const Found& found, const std::string& allowed) {
+  throw Error(ErrorKind::kUsage, concat("arena: ", what, ": found ", found, ", allowed ", allowed));
 }
 
-void check(const ArenaProblem& problem) {
-  const int64_t alignment = problem.alignment_bytes;
-  if (alignment <= 0 || !std::has_single_bit(static_cast<uint64_t>(alignment))) {
-    refuse("alignment in bytes", alignment, "a power of two");
+void check_life(const ArenaArray& array, size_t streams) {
+  bool live = false;
+  for (size_t s = 0; s < kMaxStreams; ++s) {
+    const int64_t begin = array.life.begin[s], end = array.life.end[s];
+    live = live || end > begin;
+    if (begin >= 0 && end >= begin && (s < streams || end == 0)) continue;
+    refuse(concat("array '", array.name, "': life on stream ", s), concat("[", begin, ", ", end, ")"),
+           s < streams ? "one that begins at 0 or later and ends no earlier" : "[0, 0) past the problem's streams");
   }
-  int64_t left = std::numeric_limits<int64_t>::max();
-  for (size_t i = 0; i < problem.arrays.size(); ++i) {
-    const ArenaArray& array = problem.arrays[i];
-    const std::string name = "array " + std::to_string(i);
-    if (array.bytes <= 0 || array.bytes > left - alignment) {
-      refuse(name + ": bytes", array.bytes, "1 or more, and all arrays' together below 2^63");
-    }
-    if (array.begin < 0) refuse(name + ": first launch", array.begin, "0 or more");
-    if (array.end <= array.begin) refuse(name + ": end", array.end, "above its first launch");
-    left -= aligned_bytes(array.bytes, alignment);
-  }
+  if (!live) refuse(concat("array '", array.name, "': life"), "no launch", "1 or more");
 }
 
-struct Extent {
-  int64_t begin, end;  // bytes of the arena, half-open
-};
-
-// Puts one array where it wastes least: in the smallest gap between the arrays it conflicts with that holds it, the
-// lowest of equals; above them all if none does.
-int64_t best_fit(int64_t bytes, std::vector<Extent>& taken) {
-  std::ranges::sort(taken, {}, &Extent::begin);
-  int64_t free_from = 0, best = kUnplaced, best_gap = std::numeric_limits<int64_t>::max();
-  for (const Extent& extent : taken) {
-    const int64_t gap = extent.begin - free_from;
-    if (gap >= bytes && gap < best_gap) {
-      best = free_from;
-      best_gap = gap;
-    }
-    free_from = std::max(free_from, extent.end);
+const ArenaStrategy& strategy_named(const std::string& name) {
+  for (const ArenaStrategy& strategy : kArenaStrategies) {
+    if (strategy.name == name) return strategy;
   }
-  return best == kUnplaced ? free_from : best;
-}
-
-std::vector<uint32_t> largest_first(const ArenaProblem& problem) {
-  std::vector<uint32_t> order(problem.arrays.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, [&](uint32_t i, uint32_t j) {
-    const ArenaArray &a = problem.arrays[i], &b = problem.arrays[j];
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.end - a.begin > b.end - b.begin;
-  });
-  return order;
+  std::string known;
+  for (const std::string& other : arena_strategies()) {
+    if (!known.empty()) known += ", ";
+    known += other;
+  }
+  refuse("strategy", concat("'", name, "'"), known);
 }
 
 }  // namespace
 
-ArenaAnswer plan_arena(const ArenaProblem& problem) {
-  check(problem);
-  const ArenaConflicts conflicts(problem);
-  ArenaAnswer answer{.offsets = std::vector<int64_t>(problem.arrays.size(), kUnplaced),
-                     .lower_bound_bytes = live_bytes_bound(problem)};
-  std::vector<Extent> taken;
-  for (const uint32_t i : largest_first(problem)) {
-    taken.clear();
-    for (const uint32_t j : conflicts.of(i)) {
-      const int64_t offset = answer.offsets[j];
-      if (offset == kUnplaced) continue;
-      taken.push_back({offset, offset + aligned_bytes(problem.arrays[j].bytes, problem.alignment_bytes)});
-    }
-    const int64_t bytes = aligned_bytes(problem.arrays[i].bytes, problem.alignment_bytes);
-    answer.offsets[i] = best_fit(bytes, taken);
-    answer.total_bytes = std::max(answer.total_bytes, answer.offsets[i] + bytes);
+void check_problem(const ArenaProblem& problem) {
+  const int64_t alignment = problem.alignment_bytes;
+  if (alignment <= 0 || !std::has_single_bit(static_cast<uint64_t>(alignment))) {
+    refuse("alignment in bytes", alignment, "a power of two");
   }
+  if (problem.streams < 1 || problem.streams > kMaxStreams) {
+    refuse("streams", problem.streams, concat("1 to ", kMaxStreams));
+  }
+  int64_t left = std::numeric_limits<int64_t>::max();
+  for (const ArenaArray& array : problem.arrays) {
+    if (array.bytes <= 0 || array.bytes > left - alignment) {
+      refuse(concat("array '", array.name, "': bytes"), array.bytes, "1 or more, and all arrays' below 2^63");
+    }
+    left -= aligned_bytes(array.bytes, alignment);
+    check_life(array, problem.streams);
+  }
+}
+
+std::vector<std::string> arena_strategies() {
+  std::vector<std::string> names;
+  for (const ArenaStrategy& strategy : kArenaStrategies) names.emplace_back(strategy.name);
+  return names;
+}
+
+ArenaAnswer plan_arena(const ArenaProblem& problem, std::span<const std::string> strategies) {
+  check_problem(problem);
+  for (const std::string& name : strategies) strategy_named(name);
+  if (strategies.empty()) refuse("strategies", "none", "1 or more");
+  const ArenaGraph graph(problem);
+  ArenaAnswer answer;
+  answer.total_bytes = std::numeric_limits<int64_t>::max();
+  answer.lower_bound_bytes = arena_lower_bound(graph);
+  Placement best;
+  for (const ArenaStrategy& strategy : kArenaStrategies) {
+    if (std::ranges::find(strategies, strategy.name) == strategies.end()) continue;
+    Placement placement = strategy.place(graph, {best, answer.lower_bound_bytes});
+    if (placement.total_bytes < answer.total_bytes) {
+      answer.total_bytes = placement.total_bytes;
+      answer.strategy = strategy.name;
+      best = std::move(placement);
+    }
+    if (answer.total_bytes == answer.lower_bound_bytes) break;
+  }
+  answer.offsets = std::move(best.offsets);
   return answer;
 }
 

@@ -1,6 +1,7 @@
 #include "cpp/runtime/gguf.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -22,7 +23,7 @@ GgufFile GgufFile::open(const std::string& path) try {
   file.index_tensors();
   return file;
 } catch (const std::bad_alloc&) {
-  throw Error(ErrorKind::kCapacity, "checkpoint: " + quoted(path) + ": its entries do not fit in memory");
+  throw Error(ErrorKind::kCapacity, "checkpoint: " + in_quotes(path) + ": its entries do not fit in memory");
 }
 
 // Keeps the file and its tensors; gives back the rest.
@@ -54,10 +55,11 @@ void GgufFile::index_tensors() {
   const auto name_of = [this](uint32_t i) { return tensors_[i].name; };
   by_name_.resize(tensors_.size());
   std::iota(by_name_.begin(), by_name_.end(), 0);
-  std::ranges::sort(by_name_, {}, name_of);
+  std::ranges::sort(by_name_, {}, [&](uint32_t i) { return std::pair(name_of(i), i); });
   const auto twice = std::ranges::adjacent_find(by_name_, {}, name_of);
   if (twice == by_name_.end()) return;
-  refuse_gguf(ErrorKind::kCheckpoint, part_path(tensors_[*twice].part), {"tensor", *twice, name_of(*twice)}, "name",
+  const GgufTensor& second = tensors_[*std::next(twice)];
+  refuse_gguf(ErrorKind::kCheckpoint, part_path(second.part), {"tensor", GgufPlace::kNoIndex, second.name}, "name",
               "there twice", "once");
 }
 

@@ -18,7 +18,8 @@
 namespace lane {
 
 // What tells a checkpoint from another without reading its weights: the size of each file, and the SHA-256 of all
-// that precedes the data sections, file after file. For a single file it is what `head -c DATA_OFFSET | sha256sum` says.
+// that precedes the data sections, file after file. For a single file it is what `head -c DATA_OFFSET | sha256sum`
+// says.
 struct GgufIdentity {
   std::vector<uint64_t> part_bytes;
   Sha256Digest head_sha256;

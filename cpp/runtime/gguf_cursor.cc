@@ -10,13 +10,13 @@ std::string at_most(uint64_t left) { return "at most " + std::to_string(left) + 
 }  // namespace
 
 std::string GgufPlace::text() const {
-  if (what == kGgufHeader.what) return what;
-  return std::string(what) + " " + (name.empty() ? std::to_string(index) : quoted(name));
+  if (!name.empty()) return std::string(what) + " " + in_quotes(name);
+  return index == kNoIndex ? what : std::string(what) + " " + std::to_string(index);
 }
 
 void refuse_gguf(ErrorKind kind, const std::string& path, const GgufPlace& place, const std::string& field,
                  const std::string& found, const std::string& allowed) {
-  throw Error(kind, "checkpoint: " + quoted(path) + ": " + place.text() + ": " + field + " is " + found +
+  throw Error(kind, "checkpoint: " + in_quotes(path) + ": " + place.text() + ": " + field + " is " + found +
                         "; allowed: " + allowed);
 }
 
@@ -39,7 +39,7 @@ std::string_view GgufCursor::take_string(const GgufPlace& place, const char* fie
   }
   const auto bytes = take_bytes(length, place, field);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!is_utf8(text)) malformed(place, field, quoted(text), "UTF-8");
+  if (!is_utf8(text)) malformed(place, field, in_quotes(text), "UTF-8");
   return text;
 }
 

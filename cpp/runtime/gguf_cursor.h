@@ -16,19 +16,21 @@
 
 namespace lane {
 
-// The object that is being read. An entry goes by its number until its name is known.
+// The object that is being read. An entry goes by its number until its name is known; the header has neither.
 struct GgufPlace {
+  static constexpr uint64_t kNoIndex = ~uint64_t{0};
+
   const char* what;
-  uint64_t index = 0;
+  uint64_t index = kNoIndex;
   std::string_view name = {};
 
   std::string text() const;
 };
 
-inline constexpr GgufPlace kGgufHeader = {"header", 0, {}};
+inline constexpr GgufPlace kGgufHeader = {"header"};
 
-[[noreturn]] void refuse_gguf(ErrorKind kind, const std::string& path, const GgufPlace& place,
-                              const std::string& field, const std::string& found, const std::string& allowed);
+[[noreturn]] void refuse_gguf(ErrorKind kind, const std::string& path, const GgufPlace& place, const std::string& field,
+                              const std::string& found, const std::string& allowed);
 
 class GgufCursor {
  public:

@@ -81,7 +81,7 @@ class PartReader {
 GgufPart PartReader::read() {
   const auto magic = in_.take_bytes(4, kGgufHeader, "magic");
   if (std::memcmp(magic.data(), "GGUF", 4) != 0) {
-    in_.malformed(kGgufHeader, "magic", quoted({reinterpret_cast<const char*>(magic.data()), 4}), "\"GGUF\"");
+    in_.malformed(kGgufHeader, "magic", in_quotes({reinterpret_cast<const char*>(magic.data()), 4}), "\"GGUF\"");
   }
   read_version();
   const uint64_t tensors = read_entry_count(kMinTensorBytes, "tensor count");
@@ -174,7 +174,7 @@ void PartReader::index_keys() {
 void PartReader::read_alignment() {
   const GgufValue* value = part_.metadata.find(kAlignmentKey);
   if (value == nullptr) return;
-  const GgufPlace place = {"key", 0, kAlignmentKey};
+  const GgufPlace place = {"key", GgufPlace::kNoIndex, kAlignmentKey};
   if (value->is_array || value->kind != GgufKind::kU32) {
     in_.malformed(place, "kind", describe_kind(*value), "u32");
   }
@@ -268,7 +268,7 @@ void PartReader::check_overlaps() const {
     const uint64_t end = before.offset + before.bytes;
     if (tensor.offset < end) {
       in_.malformed({"tensor", by_offset[i], tensor.name}, "offset", std::to_string(tensor.offset),
-                    "outside tensor " + quoted(before.name) + ", " + std::to_string(before.offset) + " to " +
+                    "outside tensor " + in_quotes(before.name) + ", " + std::to_string(before.offset) + " to " +
                         std::to_string(end));
     }
   }
@@ -288,9 +288,7 @@ std::string describe_kind(const GgufValue& value) {
 }
 
 std::optional<uint64_t> unsigned_of(const GgufValue& value) {
-  const auto not_negative = [](int64_t number) {
-    return number < 0 ? std::nullopt : std::optional<uint64_t>(number);
-  };
+  const auto not_negative = [](int64_t number) { return number < 0 ? std::nullopt : std::optional<uint64_t>(number); };
   if (value.is_array) return std::nullopt;
   switch (value.kind) {
     case GgufKind::kU8:

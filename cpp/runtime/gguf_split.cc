@@ -14,7 +14,7 @@ constexpr std::string_view kSplitCount = "split.count";
 constexpr std::string_view kSplitTensors = "split.tensors.count";
 constexpr size_t kDigits = 5;
 
-GgufPlace key_place(std::string_view key) { return {"key", 0, key}; }
+GgufPlace key_place(std::string_view key) { return {"key", GgufPlace::kNoIndex, key}; }
 
 std::optional<uint64_t> number_of(std::string_view digits) {
   uint64_t number = 0;
@@ -75,13 +75,13 @@ uint64_t split_count_of(const GgufMetadata& metadata, const std::string& path) {
   if (!name || name->count != count) {
     const std::string expected =
         count == 1 ? "one of a whole checkpoint" : "\"NAME-" + padded(index + 1) + "-of-" + padded(count) + ".gguf\"";
-    refuse_gguf(ErrorKind::kCheckpoint, path, key_place(kSplitCount), "file's name", quoted(path),
+    refuse_gguf(ErrorKind::kCheckpoint, path, key_place(kSplitCount), "file's name", in_quotes(path),
                 expected + ", as the key says " + std::to_string(count));
   }
   if (name->number != 1) {
     refuse_gguf(ErrorKind::kUsage, path, key_place(kSplitNo), "file",
                 "part " + std::to_string(name->number) + " of " + std::to_string(count),
-                "the first, " + quoted(name->path_of(1)) + ", which opens all");
+                "the first, " + in_quotes(name->path_of(1)) + ", which opens all");
   }
   return count;
 }

@@ -69,7 +69,7 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-std::string quoted(std::string_view bytes) {
+std::string in_quotes(std::string_view bytes) {
   std::string out = "\"";
   size_t i = 0;
   while (i < bytes.size() && i < kQuotedBytes) {

@@ -11,6 +11,6 @@ bool is_utf8(std::string_view bytes);
 
 // The bytes between double quotes, always printable UTF-8 on one line: control characters, quotes, backslashes and
 // bytes that are not UTF-8 are escaped, and what is longer than 96 bytes is cut and followed by its length.
-std::string quoted(std::string_view bytes);
+std::string in_quotes(std::string_view bytes);
 
 }  // namespace lane

@@ -1,20 +1,23 @@
 """The Python interface: `lane.load(path)` gives a `Model`.
 
-Enters: a checkpoint's path and what to compile for. Leaves: logits, generated pieces, the plan. One model holds one sequence's state;
-two models in a process are independent.
+Enters: a checkpoint's path and what to compile for. Leaves: logits, generated pieces, the plan. One model holds one
+sequence's state; two models in a process are independent.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from lane.checkpoint.chat import ChatTemplate
+from lane.checkpoint.gguf import Checkpoint
 from lane.checkpoint.tokenizer import Tokenizer
+from lane.devices.chunks import cut
 from lane.devices.cpu import CpuDevice
 from lane.errors import CapacityError, UsageError
 from lane.launch.record import F32, Numerics
@@ -28,7 +31,10 @@ DEVICES = ("cpu",)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One generated token: its id, the text it completes, and the logarithm of its probability at temperature 1."""
+    """One generated token: its id, the text that it completes, and the logarithm of its probability at temperature 1.
+
+    Text held back to the end (as it might have begun a stop string) comes last, with id -1 and logarithm 0.
+    """
 
     id: int
     text: str
@@ -44,27 +50,46 @@ class Timings:
     decode_tokens: int = 0
     decode_seconds: float = 0.0
 
+    def add(self, step: int, seconds: float) -> None:
+        """Counts the token that a step gave: that of step 0 ends the prefill."""
+        if step == 0:
+            self.prefill_seconds = seconds
+        else:
+            self.decode_tokens += 1
+            self.decode_seconds += seconds
+
 
 @dataclass
 class Model:
     """A loaded model on a device."""
 
-    path: Path
+    checkpoint: Checkpoint
     lane: Lane
     device: CpuDevice
-    metadata: Mapping[str, object]
     load_seconds: float
     timings: Timings = field(default_factory=Timings)
+    _sequence: int = field(default=0, repr=False)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The checkpoint's own tokenizer."""
-        return Tokenizer.from_metadata(self.metadata)
+        return Tokenizer.from_metadata(self.checkpoint.metadata)
 
     @cached_property
     def template(self) -> ChatTemplate:
         """The checkpoint's own chat template; a broken one raises only when it is rendered."""
-        return ChatTemplate.from_metadata(self.metadata)
+        return ChatTemplate.from_metadata(self.checkpoint.metadata)
+
+    @property
+    def name(self) -> str:
+        """The checkpoint's own name, else its file's."""
+        name = self.checkpoint.metadata.get("general.name")
+        return name if isinstance(name, str) else self.checkpoint.path.stem
+
+    @property
+    def parameters(self) -> int:
+        """How many values the checkpoint's tensors hold."""
+        return sum(math.prod(tensor.shape) for tensor in self.checkpoint.tensors.values())
 
     @property
     def context(self) -> int:
@@ -78,6 +103,7 @@ class Model:
         UsageError for an empty sequence or an id out of range, CapacityError for one longer than the context.
         """
         self._check_tokens(tokens, 0)
+        self._take_state()
         return self.device.all_logits(tokens, chunk)
 
     def generate(
@@ -91,22 +117,29 @@ class Model:
         min_p: float | None = None,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
+        progress: Callable[[int, int], None] | None = None,
     ) -> Iterator[Piece]:
         """Generates up to `n` tokens (None: until the context is full) after a prompt of text or ids.
 
-        Ends early at an end-of-generation token (not given out) or when the text contains one of `stop` (cut off before it).
-        UsageError for a bad argument, CapacityError when prompt and `n` exceed the context.
+        Ends early at an end-of-generation token (not given out) or when the text contains one of `stop` (cut off before
+        it). `progress` hears how many of the prompt's tokens are done, of how many, chunk by chunk. UsageError for a
+        bad argument, CapacityError when prompt and `n` exceed the context.
         """
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
         if n is not None and n < 1:
             raise UsageError(f"generate: n is {n}, allowed 1 or more")
         self._check_tokens(tokens, n or 1)
-        limit = self.context - len(tokens) + 1
         sampler = Sampler(Sampling(temperature, top_k, top_p, min_p, seed))
         stops = StopStrings([stop] if isinstance(stop, str) else list(stop))
-        return self._pieces(tokens, n or limit, sampler, stops)
+        return self._pieces(tokens, n or self.room(tokens), sampler, stops, progress or _unheard)
 
-    def chat(self, messages: Sequence[Mapping[str, object]], n: int | None = None, **options: object) -> Iterator[Piece]:
+    def room(self, tokens: Sequence[int]) -> int:
+        """How many tokens can be generated after a prompt: the last one of them needs no position."""
+        return self.context - len(tokens) + 1
+
+    def chat(
+        self, messages: Sequence[Mapping[str, object]], n: int | None = None, **options: object
+    ) -> Iterator[Piece]:
         """Generates the assistant's next message; `options` are those of `generate`."""
         return self.generate(self.chat_tokens(messages), n, **options)  # type: ignore[arg-type]
 
@@ -125,34 +158,56 @@ class Model:
         """Bytes by part: the mapped checkpoint, caches, constants, io, arena."""
         return self.device.memory().parts()
 
-    def _pieces(self, tokens: Sequence[int], n: int, sampler: Sampler, stops: StopStrings) -> Iterator[Piece]:
+    def _pieces(
+        self,
+        tokens: Sequence[int],
+        n: int,
+        sampler: Sampler,
+        stops: StopStrings,
+        progress: Callable[[int, int], None],
+    ) -> Iterator[Piece]:
         device, stream = self.device, self.tokenizer.stream()
         ends = self.tokenizer.stop_ids
         self.timings = timings = Timings(prefill_tokens=len(tokens))
+        device.prepare(len(tokens))
+        sequence = self._take_state()
         started = time.perf_counter()
-        device.reset()
-        device.prefill(tokens, 0)
+        self._prefill(tokens, progress)
         for step in range(n):
-            if step:
-                started = time.perf_counter()
-                device.set_token(token)
-                device.decode()
             logits = device.logits()
             token = sampler.choose(logits)
-            if step:
-                timings.decode_tokens += 1
-                timings.decode_seconds += time.perf_counter() - started
-            else:
-                timings.prefill_seconds = time.perf_counter() - started
+            timings.add(step, time.perf_counter() - started)
             if token in ends:
                 break
             text = stops.push(stream.push(token))
             yield Piece(token, text, log_probability(logits, token))
             if stops.hit:
                 return
-        rest = stops.push(stream.finish()) + stops.finish()
+            self._check_state(sequence)
+            if step + 1 < n:
+                started = time.perf_counter()
+                device.set_token(token)
+                device.decode()
+        rest = stops.push(stream.flush()) + stops.finish()
         if rest:
             yield Piece(-1, rest, 0.0)
+
+    def _take_state(self) -> int:
+        """Begins a sequence of its own: what was generating before it must not go on."""
+        self._sequence += 1
+        return self._sequence
+
+    def _check_state(self, sequence: int) -> None:
+        if sequence != self._sequence:
+            raise UsageError("generate: the model has begun another sequence since, allowed one at a time")
+
+    def _prefill(self, tokens: Sequence[int], progress: Callable[[int, int], None]) -> None:
+        self.device.reset()
+        done = 0
+        for rows in cut(len(tokens)):
+            self.device.prefill(tokens[done : done + rows], done)
+            done += rows
+            progress(done, len(tokens))
 
     def _check_tokens(self, tokens: Sequence[int], n: int) -> None:
         if len(tokens) == 0:
@@ -160,7 +215,8 @@ class Model:
         needed = len(tokens) + max(n, 1) - 1
         if needed > self.context:
             raise CapacityError(
-                f"prompt: {len(tokens)} tokens generating {n} need {needed} positions, allowed {self.context} (the context)"
+                f"prompt: {len(tokens)} tokens and {n} generated need {needed} positions, "
+                f"allowed {self.context} (the context)"
             )
         for token in tokens:
             if not 0 <= token < self.device.vocab:
@@ -177,9 +233,9 @@ def load(
 ) -> Model:
     """Loads a GGUF checkpoint for inference.
 
-    `ctx` is the number of positions to hold (default: the model's own, at most 4096), `numerics` one of precise, int8, int8x2,
-    `threads` the CPU threads to use (default: all that the process may run on).
-    UsageError, CheckpointError, UnsupportedError or CapacityError say what was found and what is allowed.
+    `ctx` is the number of positions to hold (default: the model's own, at most 4096), `numerics` one of precise, int8,
+    int8x2, `threads` the CPU threads to use (default: all that the process may run on). UsageError, CheckpointError,
+    UnsupportedError or CapacityError say what was found and what is allowed.
     """
     started = time.perf_counter()
     if device not in DEVICES:
@@ -192,4 +248,8 @@ def load(
     checkpoint, model = open_model(Path(path), ctx)
     lane = Lane(model, Numerics(numerics))
     cpu = CpuDevice(checkpoint, lane, threads)
-    return Model(Path(path), lane, cpu, checkpoint.metadata, time.perf_counter() - started)
+    return Model(checkpoint, lane, cpu, time.perf_counter() - started)
+
+
+def _unheard(done: int, total: int) -> None:
+    """Progress that nobody asked for."""

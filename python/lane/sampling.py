@@ -1,8 +1,7 @@
 """Choosing the next token from a row of logits.
 
-Order of the filters, as users of other programs expect it: top-k, top-p, min-p, then temperature. Temperature 0 is greedy: the
-lowest index of the largest logit. Everything is float64 over the row, so a seed gives the same text on every machine that gives the
-same logits.
+Order of the filters, as users of other programs expect it: top-k, top-p, min-p, then temperature. Temperature 0 is
+greedy: the lowest index of the largest logit. NaN is never chosen. No filter sorts a whole vocabulary.
 """
 
 from __future__ import annotations
@@ -11,9 +10,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lane.errors import UsageError
-from lane.launch.record import F32, F64
+from lane.launch.record import F32
+
+Ids = npt.NDArray[np.int64]
+
+FIRST_BEST = 256  # candidates that top-p sorts at first; the rest only if these do not reach its share
+MORE_BEST = 16  # and by what factor it then sorts more
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,48 +48,78 @@ class Sampler:
 
     def choose(self, logits: F32) -> int:
         """The next token's id."""
-        s = self._sampling
-        if s.temperature == 0:
-            return int(np.argmax(np.where(np.isnan(logits), -np.inf, logits)))
-        kept = self._kept(logits)
-        weights = _softmax(logits[kept].astype(np.float64) / s.temperature)
-        return int(kept[np.searchsorted(np.cumsum(weights), self._random.random() * weights.sum(), side="right")])
+        temperature = self._sampling.temperature
+        if temperature == 0:
+            return greedy(logits)
+        kept = candidates(logits, self._sampling)
+        reached = np.cumsum(_weights(logits[kept], temperature), dtype=np.float64)
+        drawn = np.searchsorted(reached, self._random.random() * reached[-1], side="right")
+        return int(kept[min(int(drawn), len(kept) - 1)])
 
-    def _kept(self, logits: F32) -> np.ndarray:
-        s = self._sampling
-        order = _descending(logits, s.top_k)
-        if s.top_p is not None or s.min_p is not None:
-            p = _softmax(logits[order].astype(np.float64))
-            keep = np.ones(len(order), bool)
-            if s.top_p is not None:  # the fewest whose sum reaches top_p
-                keep &= np.concatenate([[True], np.cumsum(p)[:-1] < s.top_p])
-            if s.min_p is not None:
-                keep &= p >= s.min_p * p[0]
-            order = order[keep]
-        return order
+
+def greedy(logits: F32) -> int:
+    """The lowest id of the largest logit."""
+    best = int(np.argmax(logits))  # numpy's arg-max is a NaN's where there is one
+    return best if logits[best] == logits[best] else int(np.argmax(np.where(np.isnan(logits), -np.inf, logits)))
+
+
+def candidates(logits: F32, sampling: Sampling) -> Ids:
+    """The ids that the filters leave: at least one."""
+    ids: Ids = np.flatnonzero(~np.isnan(logits))
+    if len(ids) == 0:
+        return np.zeros(1, np.int64)
+    if math.isinf(top := float(logits[ids].max())):  # nothing finite compares with it
+        return np.asarray(ids[logits[ids] == top])
+    if sampling.top_k is not None:
+        ids = best_ids(logits, ids, sampling.top_k)
+    if sampling.top_p is not None:
+        ids = _reaching(logits, ids, sampling.top_p)
+    if sampling.min_p:
+        ids = ids[logits[ids] >= top + math.log(sampling.min_p)]
+    return ids
+
+
+def best_ids(logits: F32, ids: Ids, count: int) -> Ids:
+    """The `count` best of `ids` by falling logit, equal ones by rising id."""
+    if count < len(ids):
+        least = np.partition(logits[ids], -count)[-count]
+        ids = ids[logits[ids] >= least]
+    return ids[np.argsort(-logits[ids], kind="stable")][:count]
 
 
 def log_probability(logits: F32, token: int) -> float:
-    """ln of the token's share of the row's softmax at temperature 1."""
-    x = logits.astype(np.float64)
+    """ln of the token's share of the row's softmax at temperature 1, to about 1e-6."""
+    below = _below(logits)
+    return float(below[token]) - math.log(np.exp(below).sum(dtype=np.float64))
+
+
+def _reaching(logits: F32, ids: Ids, share: float) -> Ids:
+    """The fewest of the best whose weights reach `share` of all, best first."""
+    needed = share * _weights(logits[ids]).sum(dtype=np.float64)
+    count = FIRST_BEST
+    while True:
+        best = best_ids(logits, ids, count)
+        reached = np.cumsum(_weights(logits[best]), dtype=np.float64)
+        if reached[-1] >= needed or count >= len(ids):
+            return best[: int(np.searchsorted(reached, needed)) + 1]
+        count *= MORE_BEST
+
+
+def _weights(x: F32, temperature: float = 1.0) -> F32:
+    """Shares of the softmax up to a factor, the largest being 1."""
+    below = _below(x)
+    if temperature != 1.0:
+        with np.errstate(over="ignore"):  # a weight too small for a number is 0
+            below = (below.astype(np.float64) / temperature).astype(np.float32)
+    return np.asarray(np.exp(below))
+
+
+def _below(x: F32) -> F32:
+    """How far each is below the largest; all others are infinitely far below an infinite one."""
     top = x.max()
-    return float(x[token] - top - np.log(np.exp(x - top).sum()))
-
-
-def _descending(logits: F32, top_k: int | None) -> np.ndarray:
-    """Ids by falling logit, equal ones by rising id; NaN never."""
-    ids = np.flatnonzero(~np.isnan(logits))
-    if len(ids) == 0:
-        return np.zeros(1, np.int64)
-    if top_k is not None and top_k < len(ids):
-        least = -np.partition(-logits[ids], top_k - 1)[top_k - 1]
-        ids = ids[logits[ids] >= least]
-    return ids[np.argsort(-logits[ids], kind="stable")][:top_k]
-
-
-def _softmax(x: F64) -> F64:
-    e: F64 = np.exp(x - x.max())
-    return e / e.sum()
+    if np.isinf(top):
+        return np.where(x == top, np.float32(0), np.float32(-np.inf))
+    return np.asarray(x - top)
 
 
 def _need(holds: bool, name: str, value: object, allowed: str) -> None:

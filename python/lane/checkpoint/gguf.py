@@ -167,9 +167,7 @@ class Checkpoint:
 
     def u32(self, key: str, default: int | None = None) -> int:
         """A whole number, 0 to 2^32 - 1."""
-        return self._scalar(
-            key, default, int, _INTEGERS, lambda n: 0 <= n < 2**32, "a whole number, 0 to 2^32 - 1"
-        )
+        return self._scalar(key, default, int, _INTEGERS, lambda n: 0 <= n < 2**32, "a whole number, 0 to 2^32 - 1")
 
     def f32(self, key: str, default: float | None = None) -> float:
         """A finite number."""
@@ -194,9 +192,7 @@ class Checkpoint:
             low, high = _INTEGER_RANGES[kind]
             outside = values[(values < low) | (values > high)]
             if outside.size > 0:
-                raise self._refusal(
-                    key, f"an array that holds {outside[0]}", f"elements from {low} to {high}"
-                )
+                raise self._refusal(key, f"an array that holds {outside[0]}", f"elements from {low} to {high}")
         return values.astype(dtype, copy=False)
 
     def strings(self, key: str, length: int | None = None) -> list[str]:
@@ -246,6 +242,4 @@ class Checkpoint:
         return f"a {kind}" if count is None else f"an array of {count} {kind}"
 
     def _refusal(self, key: str, found: str, allowed: str) -> CheckpointError:
-        return CheckpointError(
-            f'checkpoint: "{self._path}": key "{key}": value is {found}; allowed: {allowed}'
-        )
+        return CheckpointError(f'checkpoint: "{self._path}": key "{key}": value is {found}; allowed: {allowed}')

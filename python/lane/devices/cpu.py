@@ -1,7 +1,7 @@
 """The CPU device: a lane's forms run launch by launch in C++, weights read in place from the mapped checkpoint.
 
-Enters: a lane and its checkpoint. Leaves: logits. All that lives across steps (parameters, constants, carried state, the last row's
-logits) is carved once from one pool; step-local arrays lie in one arena of the largest form's size.
+Enters: a lane and its checkpoint. Leaves: logits. All that lives across steps (parameters, constants, carried state,
+the last row's logits) is carved once from one pool; step-local arrays lie in one arena of the largest form's size.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lane.devices.chunks import cut
 from lane.errors import LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
-from lane.launch.record import F32, Numerics
+from lane.launch.record import F32, Launch, Numerics
 from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
 from lane.launch.table import ALIGNMENT_BYTES, COLUMNS, ELEM_BYTES, Elem, Space
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.pipeline import Form, Lane
-from lane.plan.arena import ArenaPlan
+from lane.plan.arena import ArenaPlan, Part
 from lane.quant.registry import format_named
 from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
@@ -80,7 +80,8 @@ class CpuDevice:
     def __init__(self, checkpoint: Checkpoint, lane: Lane, threads: int | None = None, isa: str | None = None) -> None:
         if _core.spec_hash() != spec_hash():
             raise DeviceError(
-                f"cpu: the extension was built for launch records {_core.spec_hash()}, lane's are {spec_hash()}: rebuild it"
+                f"cpu: the extension was built for launch records {_core.spec_hash()}, "
+                f"lane's are {spec_hash()}: rebuild it"
             )
         self.lane = lane
         self.context = lane.model.context
@@ -92,13 +93,19 @@ class CpuDevice:
         self._arena_bytes = 0
         self._pool = self._lay_pool()
 
-    # --- running -------------------------------------------------------------------------------------------------------
+    # --- running ------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Forgets all carried state: the next step is at position 0."""
         for buffer in self._shared():
             if buffer.fill is Fill.ZERO:
                 self._program.zero_pool(self._pool.offsets[buffer.name], buffer.elems * ELEM_BYTES[buffer.elem])
+        self._write_param(self._decode.schedule.io.pos, [0])
+
+    def prepare(self, count: int, largest: int | None = None) -> None:
+        """Compiles the forms that `count` tokens and then decoding need, so that their first run is like any other."""
+        for rows in dict.fromkeys((*cut(count, largest), 1)):
+            self._form(rows, Head.LAST)
 
     def prefill(self, tokens: Sequence[int], pos: int, largest: int | None = None) -> None:
         """Runs tokens from position `pos` on; afterwards `logits` are the last one's and `token` its arg-max."""
@@ -145,15 +152,16 @@ class CpuDevice:
         """Chooses the token that the next decode step takes."""
         self._write_param(self._decode.schedule.io.token, [token])
 
-    def profile(self, rows: int) -> list[tuple[str, int]]:
-        """Each launch of a form and its nanoseconds in one run on the inputs as they are."""
+    def profile(self, rows: int, pos: int = 0) -> list[tuple[Launch, int]]:
+        """Each launch of the form over `rows` rows from position `pos` on, and its nanoseconds in one run."""
+        self._set_inputs([0] * rows, pos)
         times = self._program.profile(self._form(rows, Head.LAST), [])
         launches = self.lane.form(rows).schedule.executed()
-        return [(str(item.launch), int(ns)) for item, ns in zip(launches, times, strict=True)]
+        return [(item.launch, int(ns)) for item, ns in zip(launches, times, strict=True)]
 
     def memory(self) -> Memory:
         """Bytes held, by part."""
-        parts = {fill: 0 for fill in Fill}
+        parts = dict.fromkeys(Fill, 0)
         for buffer in self._shared():
             parts[buffer.fill] += _aligned(buffer.elems * ELEM_BYTES[buffer.elem])
         return Memory(
@@ -169,7 +177,7 @@ class CpuDevice:
         """Width of a row of logits."""
         return self._decode.graph.tensors[self._decode.schedule.io.logits].cols
 
-    # --- loading -------------------------------------------------------------------------------------------------------
+    # --- loading ------------------------------------------------------------------------------------------------------
 
     @property
     def _decode(self) -> Form:
@@ -228,13 +236,19 @@ class CpuDevice:
         if buffer.name == schedule.io.logits and schedule.head is Head.ALL and schedule.rows > 1:
             return Space.EXTERNAL, {"plain": 0}
         if buffer.fill is Fill.COMPUTED and buffer.name != schedule.io.logits:
-            return Space.ARENA, arena.offsets[buffer.name]
+            return Space.ARENA, {part.value: arena.offset(buffer.name, part) for part in Part}
         return Space.POOL, {"plain": self._pool.offset(buffer)}
 
     def _place_alias(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[str, int]]:
         assert buffer.base is not None
         space, base = self._place(schedule.buffers[buffer.base], schedule, arena)
-        steps = {"plain": (ELEM_BYTES[buffer.elem], 1), "words": (1, 1), "second": (1, 1), "scales": (4, 32), "sums": (2, 16)}
+        steps = {
+            "plain": (ELEM_BYTES[buffer.elem], 1),
+            "words": (1, 1),
+            "second": (1, 1),
+            "scales": (4, 32),
+            "sums": (2, 16),
+        }
         return space, {c: at + buffer.offset // steps[c][1] * steps[c][0] for c, at in base.items() if at >= 0}
 
     def _matrix(self, rows: Rows) -> int:

@@ -1,7 +1,7 @@
 """The step graph and its builder.
 
-Enters: tensors and ops added in program order. Leaves: a frozen `StepGraph`. Promise: an activation is written once, before it
-is read; its shape is the one its op's rule infers.
+Enters: tensors and ops added in program order. Leaves: a frozen `StepGraph`. Promise: an activation is written once,
+before it is read; its shape is the one its op's rule infers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Head(enum.Enum):
 class StepIo:
     """The step's inputs and outputs by tensor name.
 
-    `tokens` holds the block's token ids, `token` the id that the next decode step takes (the arg-max writes it), `pos` the
-    position of the block's first row, `logits` rows × vocabulary (one row under `Head.LAST`).
+    `tokens` holds the block's token ids, `token` the id that the next decode step takes (the arg-max writes it), `pos`
+    the position of the block's first row, `logits` rows × vocabulary (one row under `Head.LAST`).
     """
 
     tokens: str

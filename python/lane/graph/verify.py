@@ -11,8 +11,9 @@ from lane.graph.tensor import Role
 def verify(graph: StepGraph) -> None:
     """Raises `GraphError` unless the graph keeps its rules.
 
-    Every tensor read is declared and, if an activation, written before; activations are written once and whole, states only
-    updated, constants and tokens never; every shape is what the op's rule infers; the arg-max comes last and nowhere else.
+    Every tensor read is declared and, if an activation, written before; activations are written once and whole, states
+    only updated, constants and tokens never; every shape is what the op's rule infers; the arg-max comes last and
+    nowhere else.
     """
     written: set[str] = set()
     for op in graph.ops:

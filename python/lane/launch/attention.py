@@ -68,10 +68,10 @@ def rotate(x: F64, cos: F64, sin: F64, layout: RopeLayout) -> F64:
 class Attention(Launch):
     """Softmax attention of `rows` query rows at positions pos + r over the cached rows at or before each.
 
-    Per head h of `heads`, reading key/value head h // group: s_p = scale · q·k_p, soft-capped by c·tanh(s/c) when `cap` > 0, over
-    positions p ≤ pos + r with pos + r − p < window (`window` 0: all), softmax with the head's sink joining the denominator when
-    there are `sinks`; out = Σ softmax(s)_p · v_p. The caches are tables of `len` rows: keys (heads/group)·hd wide, values
-    (heads/group)·vd wide.
+    Per head h of `heads`, reading key/value head h // group: s_p = scale · q·k_p, soft-capped by c·tanh(s/c) when `cap`
+    > 0, over positions p ≤ pos + r with pos + r − p < window (`window` 0: all), softmax with the head's sink joining
+    the denominator when there are `sinks`; out = Σ softmax(s)_p · v_p. The caches are tables of `len` rows: keys
+    (heads/group)·hd wide, values (heads/group)·vd wide.
     """
 
     kind: ClassVar[str] = "attention"
@@ -111,7 +111,7 @@ class Attention(Launch):
 
 @dataclass(frozen=True, slots=True)
 class AttentionShape:
-    """What attention depends on besides its arrays: the first row's position, the scale, the window and the soft cap."""
+    """What attention depends on besides its arrays: the first row's position, scale, window, soft cap."""
 
     start: int
     scale: float
@@ -120,7 +120,7 @@ class AttentionShape:
 
 
 def attend(q: F64, keys: F64, values: F64, sinks: F64 | None, shape: AttentionShape) -> F64:
-    """Attention's float64 meaning: q rows × groups × group × hd over keys len × groups × hd and values len × groups × vd."""
+    """Attention's float64 meaning: q rows × groups × group × hd, keys len × groups × hd, values len × groups × vd."""
     out = np.empty((*q.shape[:3], values.shape[2]))
     for r in range(len(q)):
         end = shape.start + r + 1

@@ -38,7 +38,8 @@ def _sigmoid(x: F64) -> F64:
 
 
 def _gelu(x: F64) -> F64:
-    return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+    result: F64 = 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+    return result
 
 
 _ACTIVATIONS: Mapping[UnaryOp, Callable[[F64, float], F64]] = {

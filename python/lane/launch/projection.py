@@ -1,7 +1,7 @@
 """Projections and the quantiser that feeds them.
 
-A quantised activation is, per block of 32 values x with a = max |x|: scale s = a / 127 in f32, words round-half-even(x / s)
-(computed as x · (127 / a)); an all-zero block has scale 0 and words 0. `int8x2` adds second words
+A quantised activation is, per block of 32 values x with a = max |x|: scale s = a / 127 in f32, words
+round-half-even(x · (127 / a)); an all-zero block has scale 0 and words 0. `int8x2` adds second words
 round-half-even((x - s·w) · 254 / s), so that x ≈ s·w + (s/254)·w2.
 """
 
@@ -20,18 +20,28 @@ SECOND_WORD_STEPS = 254  # a second word counts in 1/254 of the first's scale: h
 def quantise(x: F32) -> tuple[I8, I8, F32]:
     """Words, second words and scales of a flat f32 array whose length is a multiple of 32.
 
-    Every operation is one rounded f32 operation in a fixed order, so that every device gives the same bits.
+    Every operation is one rounded f32 operation in a fixed order, so that every device gives the same bits. A word that
+    is no finite number (of an infinity, a NaN, or where 127 / a overflows) is 0.
     """
+    with np.errstate(all="ignore"):
+        return _quantise(x)
+
+
+def _quantise(x: F32) -> tuple[I8, I8, F32]:
     blocks = x.astype(np.float32).reshape(-1, QUANT_BLOCK_ELEMS)
     amax = np.abs(blocks).max(axis=1).astype(np.float32)
     live = amax > 0
     scale = (amax / np.float32(127)).astype(np.float32)
     inverse = np.where(live, np.float32(127) / np.where(live, amax, np.float32(1)), np.float32(0)).astype(np.float32)
-    words = np.rint(blocks * inverse[:, None]).astype(np.int8)
+    words = _words(blocks * inverse[:, None])
     rest = (blocks - words.astype(np.float32) * scale[:, None]).astype(np.float32)
     steps = (inverse * np.float32(SECOND_WORD_STEPS)).astype(np.float32)
-    second = np.clip(np.rint(rest * steps[:, None]), -127, 127).astype(np.int8)
+    second = _words(np.clip(rest * steps[:, None], -127, 127))
     return words.reshape(-1), second.reshape(-1), scale
+
+
+def _words(steps: F32) -> I8:
+    return np.where(np.isfinite(steps), np.rint(steps), 0).astype(np.int8)
 
 
 def quantised_values(words: I8, second: I8 | None, scales: F32) -> F64:

@@ -1,10 +1,10 @@
 """The launch record: one frozen dataclass a launch kind, everything else derived from its fields.
 
-Enters: field roles declared by the kinds. Leaves: what a launch reads and writes and in which form, its flat record for the
-runtime, its dump line. Promise: a kind declares a field once, here it gains its role, and nothing restates it.
+Enters: field roles declared by the kinds. Leaves: what a launch reads and writes and in which form, its flat record for
+the runtime, its dump line. Promise: a kind declares a field once, here it gains its role, and nothing restates it.
 
-A record is a list of 64-bit words in field order: a buffer is its index (-1: none), an integer or flag itself, a float its bits,
-an enumeration its ordinal, a `Part` two words, a `Dest` six.
+A record is a list of 64-bit words in field order: a buffer is its index (-1: none), an integer or flag itself, a float
+its bits, an enumeration its ordinal, a `Part` two words, a `Dest` six.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class DestMode(enum.Enum):
 class Dest:
     """Where a launch writes: a buffer; rows of a table from a row; or a part of every unit.
 
-    `index` names the i32 parameter that holds the first row (mode ROWS; none: the fixed `row`), `pitch` is a row's (or unit's)
-    width in elements, `offset` where in the unit the part starts.
+    `index` names the i32 parameter that holds the first row (mode ROWS; none: the fixed `row`), `pitch` is a row's (or
+    unit's) width in elements, `offset` where in the unit the part starts.
     """
 
     buffer: str
@@ -149,14 +149,14 @@ class FieldSpec:
     role: str | None
 
 
-_SPECS: dict[str, tuple[FieldSpec, ...]] = {}
+_SPECS: dict[type[Launch], tuple[FieldSpec, ...]] = {}
 
 
 def field_specs(kind: type[Launch]) -> tuple[FieldSpec, ...]:
     """The fields of a kind, in record order."""
-    specs = _SPECS.get(kind.kind)
+    specs = _SPECS.get(kind)
     if specs is None:
-        specs = _SPECS[kind.kind] = _find_specs(kind)
+        specs = _SPECS[kind] = _find_specs(kind)
     return specs
 
 

@@ -1,7 +1,8 @@
 """Writes `lane_spec.h`: the launch records and shared facts for the C++ half. `python -m lane.launch.spec FILE`.
 
-Enters: the kinds' dataclasses. Leaves: one header with an enum class an enumeration, a struct a kind that decodes itself from
-its words, and a hash over all of it that both halves carry and compare. Deterministic: same declarations, same bytes.
+Enters: the kinds' dataclasses. Leaves: one header with an enum class an enumeration, a struct a kind that decodes
+itself from its words, and a hash over all of it that both halves carry and compare. Deterministic: same declarations,
+same bytes.
 """
 
 from __future__ import annotations

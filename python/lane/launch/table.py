@@ -1,9 +1,9 @@
 """How a form's buffers reach a runtime: one row of 64-bit words a buffer.
 
-A row's columns: the space its bytes lie in, its element type, its length in elements, then the byte offset of each array
-it has (-1: it has none): plain values; words, second words, scales and word sums of the quantised form (sums: one i16 per 16
-words; under int8x2 those of the second words follow them). In the space MATRIX the column `plain` is the index of a matrix,
-in EXTERNAL that of an array that the caller binds for the run.
+A row's columns: the space its bytes lie in, its element type, its length in elements, then the byte offset of each
+array it has (-1: it has none): plain values; words, second words, scales and word sums of the quantised form (sums: one
+i16 per 16 words; under int8x2 those of the second words follow them). In the space MATRIX the column `plain` is the
+index of a matrix, in EXTERNAL that of an array that the caller binds for the run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Link: from a step graph's ops to launches, in program order, each with the ops it computes.
 
-Enters: a verified graph and the numerics. Leaves: `Linked` launches. Promise: every op is computed by some launch, or the error
-says which op has none and why; a tensor that projections read quantised is quantised once, before its first such reader.
+Enters: a verified graph and the numerics. Leaves: `Linked` launches. Promise: every op is computed by some launch, or
+the error says which op has none and why; a tensor that projections read quantised is quantised once, before its first
+such reader.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """What an architecture is: the keys it reads, its tensor table, and how it builds a step.
 
-A tensor table's row is a pattern (`{}` stands for the layer), a shape in named dimensions, and whether the tensor must be there.
-Recognition reads the keys and checks the table against the file; from then on no other file branches on the architecture.
+A tensor table's row is a pattern (`{}` stands for the layer), a shape in named dimensions, and whether the tensor must
+be there. Recognition reads the keys and checks the table against the file; from then on no other file branches on the
+architecture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lane.checkpoint.gguf import Checkpoint, TensorInfo
 from lane.errors import CheckpointError, UnsupportedError
@@ -37,21 +38,11 @@ def may(pattern: str, *shape: str) -> TensorRow:
 
 @dataclass(frozen=True)
 class Config:
-    """What every architecture's configuration gives: its layers, its own context, and its dimensions by name.
-
-    `layer_dims` overrides dimensions layer by layer, where a file's shapes differ between layers.
-    """
+    """What every architecture's configuration gives: its layers, its own context, and its dimensions by name."""
 
     layers: int
     context: int
     dims: Mapping[str, int]
-    layer_dims: tuple[Mapping[str, int], ...] = field(default=(), kw_only=True)
-
-    def dims_of(self, layer: int | None) -> Mapping[str, int]:
-        """The dimensions that hold in a layer (None: outside the layers)."""
-        if layer is None or not self.layer_dims:
-            return self.dims
-        return {**self.dims, **self.layer_dims[layer]}
 
 
 @dataclass(frozen=True)
@@ -62,7 +53,6 @@ class Architecture:
     read: Callable[[Hparams], Config]
     tensors: tuple[TensorRow, ...]
     build: Callable[[StepBuilder, Config], str]  # adds the ops of a step, gives its logits' name
-    title: str = ""
 
 
 def check_tensors(architecture: Architecture, config: Config, checkpoint: Checkpoint) -> None:
@@ -73,11 +63,11 @@ def check_tensors(architecture: Architecture, config: Config, checkpoint: Checkp
         for layer in layers:
             name = row.pattern.format(layer)
             known.add(name)
-            _check_tensor(name, row, config.dims_of(layer), checkpoint)
+            _check_tensor(name, row, config.dims, checkpoint)
     for name in checkpoint.tensors:
         if name not in known:
             raise UnsupportedError(
-                f"models: tensor '{name}': architecture '{architecture.name}' has no use for it and it may change results"
+                f"models: tensor '{name}': architecture '{architecture.name}' does not use it and it may change results"
             )
 
 

@@ -1,20 +1,20 @@
-"""The keys that every dense decoder's file carries."""
+"""What dense decoders share: the keys that all their files carry, their configuration, groups of tensor-table rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lane.models.architecture import Config, TensorRow, may, need
 from lane.models.hparams import Hparams
+from lane.models.rotation import Rotation, read_rotation
 
 MAX_LAYERS = 4096
+MAX_POSITIONS = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
 class DenseShape:
-    """Layers, the model's own context, widths, heads, rotated values a head, and the norms' epsilon.
-
-    The vocabulary is the embedding's row count, given by recognition.
-    """
+    """Layers, the model's own context, widths, heads, rotated values a head, the norms' epsilon, the vocabulary."""
 
     layers: int
     context: int
@@ -28,41 +28,69 @@ class DenseShape:
     eps: float
     vocab: int
 
+    @property
+    def q(self) -> int:
+        """Width of a row of queries."""
+        return self.heads * self.hd
+
+    @property
+    def k(self) -> int:
+        """Width of a row of keys."""
+        return self.kv_heads * self.hd
+
+    @property
+    def v(self) -> int:
+        """Width of a row of values."""
+        return self.kv_heads * self.vd
+
     def dims(self) -> dict[str, int]:
         """Dimensions by the names that tensor tables use."""
         return {
             "vocab": self.vocab,
             "embd": self.embd,
             "ff": self.ff,
-            "q": self.heads * self.hd,
-            "k": self.kv_heads * self.hd,
-            "v": self.kv_heads * self.vd,
+            "gate_up": 2 * self.ff,
+            "q": self.q,
+            "k": self.k,
+            "v": self.v,
+            "qkv": self.q + self.k + self.v,
             "o": self.heads * self.vd,
             "hd": self.hd,
             "half": self.rotated // 2,
         }
 
 
-def read_dense(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilon") -> DenseShape:
+@dataclass(frozen=True)
+class DenseConfig(Config):
+    """What the file of a dense decoder with one rotation says."""
+
+    shape: DenseShape
+    rotation: Rotation
+
+
+def read_shape(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilon") -> DenseShape:
     """Reads and cross-checks the common keys."""
     layers = hparams.count("block_count", high=MAX_LAYERS)
     embd = hparams.count("embedding_length")
     heads = hparams.count("attention.head_count")
     kv_heads = hparams.count("attention.head_count_kv", heads)
-    hparams.require(heads % kv_heads == 0, f"attention.head_count {heads}, allowed a multiple of {kv_heads}")
+    hparams.require(
+        heads % kv_heads == 0,
+        f"attention.head_count is {heads}, allowed a multiple of attention.head_count_kv, {kv_heads}",
+    )
     if not hparams.has("attention.key_length"):
         hparams.require(
-            embd % heads == 0, f"embedding_length {embd}, allowed a multiple of attention.head_count {heads}"
+            embd % heads == 0, f"embedding_length is {embd}, allowed a multiple of attention.head_count, {heads}"
         )
-    hd = hparams.count("attention.key_length", embd // heads or None)
+    hd = hparams.count("attention.key_length", embd // heads)
     vd = hparams.count("attention.value_length", hd)
     rotated = hparams.count("rope.dimension_count", hd)
     hparams.require(
-        rotated <= hd and rotated % 2 == 0, f"rope.dimension_count {rotated}, allowed an even number up to {hd}"
+        rotated <= hd and rotated % 2 == 0, f"rope.dimension_count is {rotated}, allowed an even number up to {hd}"
     )
     return DenseShape(
         layers=layers,
-        context=hparams.count("context_length", high=1 << 31),
+        context=hparams.count("context_length", high=MAX_POSITIONS),
         embd=embd,
         ff=hparams.count("feed_forward_length"),
         heads=heads,
@@ -73,3 +101,70 @@ def read_dense(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilo
         eps=hparams.number(eps_key, low=0.0, high=1.0),
         vocab=hparams.vocab,
     )
+
+
+def read_dense(hparams: Hparams) -> DenseConfig:
+    """The configuration of a family whose file says nothing beyond the common keys."""
+    return dense_config(hparams, read_shape(hparams))
+
+
+def dense_config(hparams: Hparams, shape: DenseShape) -> DenseConfig:
+    """The configuration of a shape, its rotation read."""
+    rotation = read_rotation(hparams, shape.rotated, shape.context)
+    return DenseConfig(shape.layers, shape.context, shape.dims(), shape, rotation)
+
+
+def read_windows(hparams: Hparams, layers: int, period: int, window: int | None = None) -> tuple[int, ...]:
+    """The attention window of every layer (0: none), from the window and the pattern of layers that have it.
+
+    The pattern is a flag a layer, or a period n: the last of every n layers has no window (0: all have one), by default
+    `period`. `window` is the width where the file names none; without it such a file has no windows.
+    """
+    if window is None and not hparams.has("attention.sliding_window"):
+        return (0,) * layers
+    width = hparams.count("attention.sliding_window", window)
+    key = "attention.sliding_window_pattern"
+    if hparams.is_array(key):
+        return tuple(width if local else 0 for local in hparams.flags(key, layers))
+    period = hparams.count(key, period, low=0)
+    return tuple(width if period == 0 or i % period < period - 1 else 0 for i in range(layers))
+
+
+EMBEDDING: tuple[TensorRow, ...] = (need("token_embd.weight", "vocab", "embd"),)
+FREQ_FACTORS: tuple[TensorRow, ...] = (may("rope_freqs.weight", "half"),)  # divisors of the angles (Llama 3)
+HEAD: tuple[TensorRow, ...] = (need("output_norm.weight", "embd"), may("output.weight", "vocab", "embd"))
+
+ATTENTION: tuple[TensorRow, ...] = (
+    need("blk.{}.attn_q.weight", "q", "embd"),
+    need("blk.{}.attn_k.weight", "k", "embd"),
+    need("blk.{}.attn_v.weight", "v", "embd"),
+    need("blk.{}.attn_output.weight", "embd", "o"),
+)
+ATTENTION_BIAS: tuple[TensorRow, ...] = (
+    may("blk.{}.attn_q.bias", "q"),
+    may("blk.{}.attn_k.bias", "k"),
+    may("blk.{}.attn_v.bias", "v"),
+    may("blk.{}.attn_output.bias", "embd"),
+)
+HEAD_NORMS: tuple[TensorRow, ...] = (
+    need("blk.{}.attn_q_norm.weight", "hd"),
+    need("blk.{}.attn_k_norm.weight", "hd"),
+)
+GATED_FFN: tuple[TensorRow, ...] = (
+    need("blk.{}.ffn_gate.weight", "ff", "embd"),
+    need("blk.{}.ffn_up.weight", "ff", "embd"),
+    need("blk.{}.ffn_down.weight", "embd", "ff"),
+)
+GATED_FFN_BIAS: tuple[TensorRow, ...] = (
+    may("blk.{}.ffn_gate.bias", "ff"),
+    may("blk.{}.ffn_up.bias", "ff"),
+    may("blk.{}.ffn_down.bias", "embd"),
+)
+PRE_NORMS: tuple[TensorRow, ...] = (
+    need("blk.{}.attn_norm.weight", "embd"),
+    need("blk.{}.ffn_norm.weight", "embd"),
+)
+POST_NORMS: tuple[TensorRow, ...] = (
+    need("blk.{}.post_attention_norm.weight", "embd"),
+    need("blk.{}.post_ffw_norm.weight", "embd"),
+)

@@ -1,7 +1,7 @@
 """Reading an architecture's metadata: typed, bounded, and complete.
 
-Every key a family reads is remembered; `refuse_unread` then names any key under the architecture's prefix that nothing read,
-because metadata that is not understood may change results.
+Every key a family reads is remembered; `refuse_unread` then names any key under the architecture's prefix that nothing
+read, because metadata that is not understood may change results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 MAX_COUNT = 1 << 24  # of anything counted by a hyperparameter: above any sense, far below any overflow
 
 # Keys that describe a checkpoint and change no result.
-_INERT = frozenset({"vocab_size", "model_size", "attention.causal", "tensor_data_layout"})
+_INERT = frozenset({"vocab_size", "model_size", "tensor_data_layout"})
 
 
 class Hparams:
@@ -47,22 +47,30 @@ class Hparams:
             raise self._bad(key, value, f"a number from {low} to {high}")
         return float(value)
 
-    def text(self, key: str, default: str | None = None) -> str:
-        """A string."""
+    def choice(self, key: str, default: str, allowed: tuple[str, ...]) -> str:
+        """One of a few strings; UnsupportedError for another."""
         value = self._get(key, default)
         if not isinstance(value, str):
             raise self._bad(key, value, "a string")
+        if value not in allowed:
+            raise UnsupportedError(
+                f"models: metadata key '{self._prefix}{key}': found '{value}', lane runs {', '.join(allowed)}"
+            )
         return value
 
-    def counts(self, key: str, layers: int, default: int | None = None) -> tuple[int, ...]:
-        """A whole number a layer, stored as one for all or as an array."""
+    def flag(self, key: str, default: bool) -> bool:
+        """A yes or no."""
         value = self._get(key, default)
-        if isinstance(value, (list, np.ndarray)):
-            items = [int(v) for v in value if isinstance(v, (int, np.integer, np.bool_))]
-            if len(items) != layers or len(value) != layers or not all(0 <= v <= MAX_COUNT for v in items):
-                raise self._bad(key, value, f"{layers} whole numbers from 0 to {MAX_COUNT}")
-            return tuple(items)
-        return (self.count(key, default),) * layers
+        if not isinstance(value, bool):
+            raise self._bad(key, value, "true or false")
+        return value
+
+    def flags(self, key: str, layers: int) -> tuple[bool, ...]:
+        """A yes or no a layer, stored as an array of booleans or of 0 and 1."""
+        value = self._get(key, None)
+        if not isinstance(value, np.ndarray) or value.shape != (layers,) or not np.all((value == 0) | (value == 1)):
+            raise self._bad(key, value, f"{layers} times true or false, one a layer")
+        return tuple(bool(v) for v in value)
 
     def has(self, key: str) -> bool:
         """Whether the file has the key; asking counts as reading it."""
@@ -71,11 +79,20 @@ class Hparams:
 
     def is_array(self, key: str) -> bool:
         """Whether the file holds an array under the key."""
-        return isinstance(self._metadata.get(self._prefix + key), (list, np.ndarray))
+        return isinstance(self._metadata.get(self._prefix + key), np.ndarray)
 
     def ignore(self, *keys: str) -> None:
         """Declares keys that the family knows to change nothing."""
         self._read.update(keys)
+
+    def expect(self, key: str, value: float | bool) -> None:
+        """Refuses a file that says anything but the one value that lane knows how to run; it need not say it."""
+        found = self._get(key, value)
+        same = isinstance(found, (int, float)) and math.isclose(found, value, rel_tol=1e-6, abs_tol=0.0)
+        if not same:
+            raise UnsupportedError(
+                f"models: metadata key '{self._prefix}{key}': found {_short(found)}, lane runs {value} alone"
+            )
 
     def require(self, holds: bool, what: str) -> None:
         """Refuses hyperparameters that contradict each other; `what` names the values found and allowed."""

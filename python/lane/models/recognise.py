@@ -1,6 +1,7 @@
 """Recognition: from a checkpoint to a model whose steps can be lifted.
 
-Enters: an open checkpoint. Leaves: a `Model`. Promise: every key and tensor of the file was understood or refused by name.
+Enters: an open checkpoint. Leaves: a `Model`. Promise: every key and tensor of the file was understood or refused by
+name.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from lane.models.step import Constants, StepBuilder
 from lane.quant.registry import format_named
 
 DEFAULT_CONTEXT = 4096  # the most positions a model gets unless asked for more
+LONGEST_CONTEXT = 1 << 17  # the most it gets when asked, unless its own is longer
 
 
 class CheckpointSource:
@@ -84,10 +86,15 @@ class Model:
 
 
 def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
-    """The model of a checkpoint, for `context` positions (default: its own, at most DEFAULT_CONTEXT)."""
+    """The model of a checkpoint, for `context` positions (default: its own, at most DEFAULT_CONTEXT).
+
+    A context beyond the model's own runs; what the model makes of it is its own affair.
+    """
     architecture = _architecture(checkpoint.architecture)
     hparams = Hparams(checkpoint.metadata, architecture.name, vocab=_vocab(checkpoint))
     config = architecture.read(hparams)
+    hparams.expect("attention.causal", True)
+    hparams.expect("pooling_type", 0)  # none: an embedding model's step gives no logits
     hparams.refuse_unread()
     check_tensors(architecture, config, checkpoint)
     source = CheckpointSource(checkpoint)
@@ -112,6 +119,7 @@ def _vocab(checkpoint: Checkpoint) -> int:
 def _context(asked: int | None, own: int) -> int:
     if asked is None:
         return min(own, DEFAULT_CONTEXT)
-    if not 1 <= asked <= own:
-        raise UnsupportedError(f"models: a context of {asked} positions: allowed 1 to {own}, the model's own")
+    most = max(own, LONGEST_CONTEXT)
+    if not 1 <= asked <= most:
+        raise UnsupportedError(f"models: a context of {asked} positions: allowed 1 to {most}")
     return asked

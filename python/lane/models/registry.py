@@ -3,7 +3,28 @@
 from __future__ import annotations
 
 from lane.models.architecture import Architecture
+from lane.models.gemma import GEMMA
+from lane.models.gemma2 import GEMMA2
 from lane.models.gemma3 import GEMMA3
+from lane.models.granite import GRANITE
 from lane.models.llama import LLAMA
+from lane.models.olmo2 import OLMO2
+from lane.models.phi3 import PHI3
+from lane.models.qwen2 import QWEN2
+from lane.models.qwen3 import QWEN3
+from lane.models.smollm3 import SMOLLM3
+from lane.models.starcoder2 import STARCODER2
 
-ARCHITECTURES: tuple[Architecture, ...] = (LLAMA, GEMMA3)
+ARCHITECTURES: tuple[Architecture, ...] = (
+    LLAMA,
+    QWEN2,
+    QWEN3,
+    GEMMA,
+    GEMMA2,
+    GEMMA3,
+    SMOLLM3,
+    GRANITE,
+    OLMO2,
+    PHI3,
+    STARCODER2,
+)

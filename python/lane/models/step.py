@@ -1,7 +1,7 @@
 """Building a step: a graph builder that also knows the checkpoint.
 
-Enters: a family's calls in program order. Leaves: a `StepGraph`. Constants are made once a model (`Constants`) and shared by all
-its forms; carried state is declared by whoever writes it.
+Enters: a family's calls in program order. Leaves: a `StepGraph`. Constants are made once a model (`Constants`) and
+shared by all its forms; carried state is declared by whoever writes it.
 """
 
 from __future__ import annotations

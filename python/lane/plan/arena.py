@@ -71,9 +71,9 @@ def plan_arena(schedule: Schedule) -> ArenaPlan:
     for (name, form), life in lifetimes(schedule).items():
         buffer = schedule.buffers[name]
         for part, size_bytes in array_bytes(buffer, form, schedule.numerics):
-            problem.add(size_bytes, life.begin, life.end)
+            problem.add(f"{name} {part.value}", size_bytes, [(life.begin, life.end)])
             wanted.append((buffer, part, size_bytes, life))
-    answer = _core.plan_arena(problem)
+    answer = _core.plan_arena(problem, _core.arena_strategies())
     arrays = tuple(
         Placed(buffer.name, part, size_bytes, life, int(offset))
         for (buffer, part, size_bytes, life), offset in zip(wanted, answer.offsets, strict=True)

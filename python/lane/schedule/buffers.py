@@ -1,7 +1,7 @@
 """Buffers: one per tensor that a schedule's launches touch.
 
-Enters: the graph's tensors and the linked launches. Leaves: for every tensor its length, element type, how it is filled before the
-first step, and which forms exist. A view is an alias of another buffer at an offset.
+Enters: the graph's tensors and the linked launches. Leaves: for every tensor its length, element type, how it is filled
+before the first step, and which forms exist. A view is an alias of another buffer at an offset.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _FILLS = {
 class Buffer:
     """One array of the schedule.
 
-    `base` and `offset` (in elements) say where an alias lies; `plain` and `quant` which forms exist; a matrix in checkpoint rows
-    has neither. `tensor` is the graph's.
+    `base` and `offset` (in elements) say where an alias lies; `plain` and `quant` which forms exist; a matrix in
+    checkpoint rows has neither. `tensor` is the graph's.
     """
 
     name: str
@@ -79,9 +79,9 @@ def lay_out(graph: StepGraph, linked: Sequence[Linked]) -> Mapping[str, Buffer]:
             if tensor is None:
                 raise ScheduleError(f"buffers: launch '{item.launch}' names '{access.name}', bound to no tensor")
             buffer = buffers.get(access.name) or _new_buffer(tensor)
-            if access.form is Form.QUANT:
+            if access.form is Form.QUANT and not buffer.quant:
                 buffer = replace(buffer, quant=True)
-            elif access.form is Form.PLAIN:
+            elif access.form is Form.PLAIN and not buffer.plain:
                 buffer = replace(buffer, plain=True)
             buffers[access.name] = buffer
         if isinstance(item.launch, View):

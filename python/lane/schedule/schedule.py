@@ -97,7 +97,7 @@ def schedule(graph: StepGraph, numerics: Numerics) -> Schedule:
 
 
 def check(s: Schedule) -> None:
-    """Refuses what no kernel takes: 16-bit arrays where only f32 is taken, quantised tensors that are not whole blocks."""
+    """Refuses what no kernel takes: 16-bit arrays, and quantised tensors that are not whole blocks."""
     for buffer in s.buffers.values():
         if buffer.quant and buffer.elems % QUANT_BLOCK_ELEMS:
             raise ScheduleError(

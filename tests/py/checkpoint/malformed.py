@@ -9,6 +9,7 @@ file, or that are there twice.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lane.errors import CheckpointError, LaneError, UnsupportedError, UsageError
 from tests.py.checkpoint.raw_gguf import (
     KINDS,
     NUMBERS,
@@ -21,8 +22,6 @@ from tests.py.checkpoint.raw_gguf import (
     scalar,
     string,
 )
-
-from lane.errors import CheckpointError, LaneError, UnsupportedError, UsageError
 
 BLOCKS = {  # the quantised types' ids and values a block
     2: 32, 3: 32, 6: 32, 7: 32, 8: 32, 9: 32, 10: 256, 11: 256, 12: 256, 13: 256, 14: 256, 15: 256, 16: 256,
@@ -75,15 +74,17 @@ def tensor_case(name: str, tensor: Tensor, *fragments: str, error: type[LaneErro
     return case(name, with_tensor(tensor).build(), *fragments, error=error)
 
 
-def cut_in_fields(name: str, file: File, first: int) -> Iterator[Case]:
-    """The file cut at the start, in the middle and a byte before the end of each field from `first` on."""
+def cut_in_fields(name: str, file: File, first: int, end: int | None = None) -> Iterator[Case]:
+    """The file cut at the start, in the middle and a byte before the end of each field, `first` to `end`."""
     whole = file.build()
-    for span in file.spans[first:]:
-        field = span.field
-        if field == "value" and file.entries[-1].element_kind is not None:
-            field = "element count"  # more than the bytes that are left can hold
-        for end in sorted({span.start, (span.start + span.end) // 2, span.end - 1}):
-            yield case(f"{name}_cut_at_{end}", whole[:end], f"{span.place}: {field}", "where the file ends")
+    last = file.entries[-1]
+    for span in file.spans[first:end]:
+        for cut in sorted({span.start, (span.start + span.end) // 2, span.end - 1}):
+            field = span.field
+            # An array's count is refused where the bytes that are left cannot hold it, at eight a string at least.
+            if last.element_kind is not None and (field == "value" or cut < span.start + 8 * last.count):
+                field = "element count" if field in ("value", "string") else field
+            yield case(f"{name}_cut_at_{cut}", whole[:cut], f"{span.place}: {field}", "where the file ends")
 
 
 def header() -> Iterator[Case]:
@@ -120,7 +121,8 @@ def header() -> Iterator[Case]:
         )
     yield case("tensor_count_without_tensors", File([entry], tensor_count=1).build(), "header: tensor count is 1")
     yield case("metadata_count_without_any", File(entry_count=1).build(), "header: metadata count is 1")
-    yield case("metadata_count_one_more", File([entry], [tensor], bytes(32), entry_count=2).build(), 'key "w": kind')
+    data = File([entry], [tensor], bytes(32), entry_count=2).build()
+    yield case("metadata_count_one_more", data, "tensor entry 0: name length is 0", "1 to 64")
     data = File([entry], [tensor], bytes(96), tensor_count=2).build()
     yield case("tensor_count_one_more", data, "tensor entry 1: name length is 0", "1 to 64")
     most = 2**20
@@ -150,12 +152,15 @@ def keys() -> Iterator[Case]:
 
 
 def values() -> Iterator[Case]:
+    # Where each field of the entry starts: key, kind, value; of an array key, kind, element kind, count, elements.
+    key_field, value_field, count_field = 7, 9, 10
+    yield from cut_in_fields("entry", with_entry(array("a.key", "u8", [1])), key_field, count_field)
     for kind in KINDS:
         if kind == "array":
             continue
         one: object = b"text" if kind == "string" else 1
-        yield from cut_in_fields(f"value_{kind}", with_entry(scalar("a.key", kind, one)), 6)
-        yield from cut_in_fields(f"array_{kind}", with_entry(array("a.key", kind, [one] * 3)), 6)
+        yield from cut_in_fields(f"value_{kind}", with_entry(scalar("a.key", kind, one)), value_field)
+        yield from cut_in_fields(f"array_{kind}", with_entry(array("a.key", kind, [one] * 3)), count_field)
         for name, count in HUGE.items():
             entry = array("a.key", kind, [one], count)
             yield entry_case(f"array_{kind}_count_{name}", entry, f'key "a.key": element count is {count}', "at most")
@@ -268,13 +273,13 @@ def tensor_places() -> Iterator[Case]:
     many = [Tensor(f"t{i}".encode(), offset=32 * i) for i in range(64)] + [Tensor(b"last", offset=32 * 40)]
     yield case("overlap_among_many", File([], many, bytes(32 * 64)).build(), ": offset is 1280", "outside tensor ")
     tensor = Tensor(b"w", (4, 2, 2, 2))
-    yield from cut_in_fields("tensor", with_tensor(tensor, b""), 6)
+    yield from cut_in_fields("tensor", with_tensor(tensor, b""), first=10)
 
 
-def split_part(index: object, count: object, tensors: object, part: Tensor, *extra: Entry, kind: str = "u16") -> bytes:
+def split_part(index: int | None, count: int | None, tensors: int | None, part: Tensor, *extra: Entry) -> bytes:
     """One file of a split checkpoint; None leaves a key out."""
     values = {"split.no": index, "split.count": count, "split.tensors.count": tensors}
-    entries = [scalar(key, kind, value) for key, value in values.items() if value is not None]
+    entries = [scalar(key, "u16", value) for key, value in values.items() if value is not None]
     return File([*entries, *extra], [part], bytes(32)).build()
 
 

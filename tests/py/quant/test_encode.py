@@ -94,9 +94,7 @@ def test_sizes_whose_reciprocal_overflows(format: Format) -> None:
 def test_values_that_are_not_finite_are_refused(format: Format, value: float) -> None:
     values = normals(2, 256, seed=6)
     values[1, 77] = value
-    with pytest.raises(
-        UsageError, match=f"quant: encode {format.name}: found the value {value}, allowed finite"
-    ):
+    with pytest.raises(UsageError, match=f"quant: encode {format.name}: found the value {value}, allowed finite"):
         format.encode(values)
 
 
@@ -104,9 +102,7 @@ def test_values_that_are_not_finite_are_refused(format: Format, value: float) ->
 def test_scales_beyond_f16_are_refused(format: Format) -> None:
     values = normals(2, 256, seed=7)
     values[1, 200] = -3e7
-    message = (
-        f"quant: encode {format.name}: found a value of size 30000000.0, .* allowed a [dm] of at most 65504"
-    )
+    message = f"quant: encode {format.name}: found a value of size 30000000.0, .* allowed a [dm] of at most 65504"
     with pytest.raises(UsageError, match=message):
         format.encode(values)
 

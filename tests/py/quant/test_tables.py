@@ -43,12 +43,8 @@ def test_an_unchanged_header_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_geometry() -> None:
-    found = re.findall(
-        r'^inline constexpr Geometry k(\w+)\{"(\w+)", (\d+), (\d+), (\d+)\};$', header_text(), re.M
-    )
-    assert found == [
-        (f.name, f.name, str(f.type_id), str(f.block_elems), str(f.block_bytes)) for f in FORMATS
-    ]
+    found = re.findall(r'^inline constexpr Geometry k(\w+)\{"(\w+)", (\d+), (\d+), (\d+)\};$', header_text(), re.M)
+    assert found == [(f.name, f.name, str(f.type_id), str(f.block_elems), str(f.block_bytes)) for f in FORMATS]
     (listed,) = re.findall(r"kFormats\[\] = \{([^}]*)\}", header_text())
     assert re.findall(r"k(\w+),", listed) == [f.name for f in FORMATS]
 
@@ -56,9 +52,7 @@ def test_geometry() -> None:
 @each_table
 def test_table(table: Table) -> None:
     name = constant_name(table.name)
-    ((kind, extents, body),) = re.findall(
-        rf"std::(\w+)_t {name}((?:\[\d+\])+) = \{{(.*?)\n\}};", header_text(), re.S
-    )
+    ((kind, extents, body),) = re.findall(rf"std::(\w+)_t {name}((?:\[\d+\])+) = \{{(.*?)\n\}};", header_text(), re.S)
     numbers = np.array(re.findall(r"-?\d+", body), dtype=np.int64)
     assert kind == table.values.dtype.name
     assert tuple(map(int, re.findall(r"\d+", extents))) == table.values.shape
@@ -80,9 +74,7 @@ def test_sign_masks_are_those_of_gguf() -> None:
 
 @pytest.mark.parametrize("name", ["IQ2_XXS", "IQ5_XXS"], ids=["another content", "absent"])
 def test_an_unknown_grid_is_refused_by_name(name: str) -> None:
-    with pytest.raises(
-        UnsupportedError, match=f"quant: grid of {name} in the gguf package: found .*, allowed 00"
-    ):
+    with pytest.raises(UnsupportedError, match=f"quant: grid of {name} in the gguf package: found .*, allowed 00"):
         _ = _grid(name, 256, 8, "00" * 32).values
 
 

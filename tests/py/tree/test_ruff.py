@@ -14,7 +14,7 @@ def ruff(*arguments: str) -> None:
 
 
 def test_check() -> None:
-    ruff("check")
+    ruff("check", "--output-format=concise")
 
 
 def test_format() -> None:

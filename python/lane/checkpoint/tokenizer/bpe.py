@@ -10,12 +10,11 @@ from functools import cached_property
 from lane.checkpoint.tokenizer.merge import merge
 from lane.checkpoint.tokenizer.metadata import Metadata, strings
 from lane.checkpoint.tokenizer.pretokenize import PreTokenizer
-from lane.checkpoint.tokenizer.vocabulary import Vocabulary
+from lane.checkpoint.tokenizer.vocabulary import SPACE, Vocabulary
 from lane.checkpoint.tokenizer.word_cache import WordCache
 from lane.errors import CheckpointError
 
 _MERGES = "tokenizer.ggml.merges"
-SPACE = "▁"
 
 
 def _byte_alphabet() -> dict[int, str]:
@@ -30,7 +29,7 @@ _CHAR_TO_BYTE = {char: bytes([byte]) for byte, char in _BYTE_TO_CHAR.items()}
 
 
 class BytePairEncoder:
-    """Ids of texts, texts of ids. A merge must join two tokens into a third."""
+    """Ids of texts, texts of ids."""
 
     def __init__(self, metadata: Metadata, vocabulary: Vocabulary, pre_tokenizer: PreTokenizer) -> None:
         self._vocabulary = vocabulary
@@ -58,7 +57,7 @@ class BytePairEncoder:
             if whole is not None:
                 return [whole]
         result: list[int] = []
-        for symbol in merge(word, self._ranks, " "):
+        for symbol in merge(word, self._ranks.get, " "):
             identity = ids.get(symbol)
             if identity is not None:
                 result.append(identity)
@@ -78,11 +77,15 @@ class BytePairEncoder:
 
 
 def _read_merges(metadata: Metadata, ids: dict[str, int]) -> dict[str, float]:
-    """The rank of each merge "a b": its place in the list, the first where it is there twice."""
+    """The rank of each merge "a b": its place in the list, the first where it is there twice.
+
+    That a + b is a token is checked here. Where a or b is none, the merge is only dead: no symbol that is longer than
+    a character comes about without being a token.
+    """
     merges = strings(metadata, _MERGES)
     for index, pair in enumerate(merges):
         left, _, right = pair.partition(" ")
-        if left not in ids or right not in ids or left + right not in ids:
+        if not left or not right or left + right not in ids:
             raise CheckpointError(
                 f"tokenizer: {_MERGES}[{index}] is {pair!r}, allowed are two tokens and a space between"
                 " that together are a token"

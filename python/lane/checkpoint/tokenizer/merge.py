@@ -5,12 +5,13 @@
 A heap holds the candidate pairs, so n symbols take O(n log n) steps whatever they are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 
 
-def merge(symbols: Sequence[str], ranks: Mapping[str, float], joint: str) -> list[str]:
-    """The symbols left when nothing more can be joined; `ranks` is asked for a + joint + b. No symbol is empty."""
+def merge(symbols: Sequence[str], rank_of: Callable[[str], float | None], joint: str = "") -> list[str]:
+    """The symbols left when nothing more can be joined; the rank of (a, b) is that of a + joint + b, None where they
+    are not to be joined. No symbol is empty."""
     text = list(symbols)
     before = list(range(-1, len(text) - 1))
     after = [*range(1, len(text)), -1]
@@ -18,7 +19,7 @@ def merge(symbols: Sequence[str], ranks: Mapping[str, float], joint: str) -> lis
     pairs: list[tuple[float, int, int, int]] = []
     for left in range(len(text) - 1):
         a, b = text[left], text[left + 1]
-        rank = ranks.get(a + joint + b)
+        rank = rank_of(a + joint + b)
         if rank is not None:
             pairs.append((rank, left, left + 1, len(a) + len(b)))
     heapify(pairs)
@@ -32,12 +33,12 @@ def merge(symbols: Sequence[str], ranks: Mapping[str, float], joint: str) -> lis
         following = after[left] = after[right]
         if following >= 0:
             before[following] = left
-            rank = ranks.get(joined + joint + text[following])
+            rank = rank_of(joined + joint + text[following])
             if rank is not None:
                 heappush(pairs, (rank, left, following, length + len(text[following])))
         preceding = before[left]
         if preceding >= 0:
-            rank = ranks.get(text[preceding] + joint + joined)
+            rank = rank_of(text[preceding] + joint + joined)
             if rank is not None:
                 heappush(pairs, (rank, preceding, left, len(text[preceding]) + length))
     return [symbol for symbol in text if symbol]

@@ -7,8 +7,10 @@ kind, an id outside the vocabulary: each is a `CheckpointError` that names the k
 
 import operator
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lane.errors import CheckpointError
 
@@ -19,7 +21,7 @@ def _mismatch(key: str, found: object, allowed: str) -> CheckpointError:
     return CheckpointError(f"tokenizer: {key} is {found}, allowed is {allowed}")
 
 
-def text(metadata: Metadata, key: str, default: str | None = None) -> str:
+def string(metadata: Metadata, key: str, default: str | None = None) -> str:
     value = metadata.get(key, default)
     if value is None:
         raise _mismatch(key, "missing", "a string")
@@ -67,7 +69,7 @@ def _has_surrogate(item: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in item)
 
 
-def numbers(metadata: Metadata, key: str, count: int) -> list[float] | None:
+def numbers(metadata: Metadata, key: str, count: int) -> NDArray[Any] | None:
     """The `count` finite numbers under `key`; None where the key is missing."""
     value = metadata.get(key)
     if value is None:
@@ -80,5 +82,4 @@ def numbers(metadata: Metadata, key: str, count: int) -> list[float] | None:
     if not np.isfinite(array).all():
         index = int(np.argmin(np.isfinite(array)))
         raise _mismatch(f"{key}[{index}]", array[index], "a finite number")
-    result: list[float] = array.tolist()
-    return result
+    return array

@@ -12,22 +12,24 @@ character beyond ASCII reads as a vertical tab, which `\s` takes in.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from lane.checkpoint.tokenizer.unicode_classes import WHITESPACE, class_of, is_han
 
-# What each class is in patterns: its ASCII members, and the characters that all its others are replaced by. H, Han,
-# is the part of L that some models set apart.
-LETTER_MARK = "\x80"
-_HAN_MARK = "\x86"
+# What each class is in patterns: its ASCII members, and the characters that all its others are replaced by. H is
+# the blocks of Han characters, which some models set apart: all but a few of them letters.
+NOT_HAN = "\x80"
+_HAN = "\x81"
+_HAN_UNASSIGNED = "\x82"
+OTHER_LETTERS = NOT_HAN + _HAN
 _CLASS_MARKS = {
-    "L": LETTER_MARK + _HAN_MARK,
-    "M": "\x81",
-    "N": "\x82",
-    "P": "\x83",
-    "S": "\x84",
-    "O": "\x85",
-    "H": _HAN_MARK,
+    "L": OTHER_LETTERS,
+    "H": _HAN + _HAN_UNASSIGNED,
+    "M": "\x83",
+    "N": "\x84",
+    "P": "\x85",
+    "S": "\x86",
+    "O": "\x87",
 }
 _CLASS_ASCII = {"L": "A-Za-z", "M": "", "N": "0-9", "P": r"!-#%-*,-/:;?@\[-\]_{}", "S": "$+<=>^`|~", "H": ""}
 _SPACE_MARK = "\v"
@@ -83,12 +85,13 @@ class _Classes(dict[int, str]):
     """What `str.translate` replaces a character by, found when it is first met."""
 
     def __missing__(self, code_point: int) -> str:
+        name = class_of(code_point)
         if code_point in WHITESPACE:
             mark = _SPACE_MARK
         elif is_han(code_point):
-            mark = _HAN_MARK
+            mark = _HAN if name == "L" else _HAN_UNASSIGNED
         else:
-            mark = _CLASS_MARKS[class_of(code_point)][0]
+            mark = _CLASS_MARKS[name][0]
         self[code_point] = mark
         return mark
 
@@ -97,7 +100,7 @@ _CLASSES = _Classes({code: chr(code) for code in range(128)})
 _SPACES = {code: _SPACE_MARK for code in WHITESPACE if code >= 128}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compile(pattern: str) -> _Pattern:
     r"""Writes `\p{X}`, `\s` and `\S` out as the characters they stand for, within brackets or without."""
     is_classed = "\\p{" in pattern

@@ -5,7 +5,7 @@ one line here. The patterns are those that llama.cpp applies, which for some mod
 own: it makes no difference between the kinds of letters beyond ASCII, for one.
 """
 
-from lane.checkpoint.tokenizer.pretokenize import LETTER_MARK, PreTokenizer
+from lane.checkpoint.tokenizer.pretokenize import NOT_HAN, OTHER_LETTERS, PreTokenizer
 from lane.errors import UnsupportedError
 
 _CONTRACTION = r"'[sStTmMdD]|'[rR][eE]|'[vV][eE]|'[lL][lL]"
@@ -15,14 +15,15 @@ _REST = rf" ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
 
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _QWEN2 = rf"{_CONTRACTION}|{_WORD}|\p{{N}}|{_REST}"
-_QWEN35 = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_SPACES}"
-_LLAMA3 = rf"{_CONTRACTION}|{_WORD}|\p{{N}}{{1,3}}|{_REST}"
-_KIMI = (
-    rf"\p{{H}}+|[^\r\n\p{{L}}\p{{N}}]?[A-Za-z{LETTER_MARK}]+(?:{_CONTRACTION})?|\p{{N}}{{1,3}}|{_REST}"
+_QWEN35 = (
+    rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}"
+    rf"| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_SPACES}"
 )
+_LLAMA3 = rf"{_CONTRACTION}|{_WORD}|\p{{N}}{{1,3}}|{_REST}"
+_KIMI = rf"\p{{H}}+|[^\r\n\p{{L}}\p{{N}}]?[A-Za-z{NOT_HAN}]+(?:{_CONTRACTION})?|\p{{N}}{{1,3}}|{_REST}"
 
 # Words cut where a capital follows a small letter. Letters beyond ASCII count as both.
-_UPPER, _LOWER = f"[A-Z{LETTER_MARK}]", f"[a-z{LETTER_MARK}]"
+_UPPER, _LOWER = f"[A-Z{OTHER_LETTERS}]", f"[a-z{OTHER_LETTERS}]"
 _CASED = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+%s|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*%s"
     r"|%s| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -69,7 +70,19 @@ DEFAULT = "default"
 _ROWS = (
     PreTokenizer((DEFAULT,), (r"[\p{P}$+<=>^~|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]")),
     PreTokenizer(
-        ("gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "granite-docling", "gigachat", "exaone4", "mellum"),
+        (
+            "gpt-2",
+            "phi-2",
+            "mpt",
+            "olmo",
+            "jais",
+            "trillion",
+            "granite-docling",
+            "gigachat",
+            "exaone4",
+            "mellum",
+            "a.x-4.0",
+        ),
         (_GPT2,),
     ),
     PreTokenizer(
@@ -120,7 +133,7 @@ _ROWS = (
         ),
     ),
     PreTokenizer(("tekken",), (_TEKKEN,), whole_pieces=True, adds_bos=True),
-    PreTokenizer(("gpt-4o", "llama4", "kanana2", "minimax-m2"), (_GPT4O,)),
+    PreTokenizer(("gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"), (_GPT4O,)),
     PreTokenizer(("youtu",), (_YOUTU_SCRIPTS, _YOUTU), whole_pieces=True),
     PreTokenizer(("kimi-k2",), (_KIMI,)),
     PreTokenizer(
@@ -142,6 +155,7 @@ _ROWS = (
             r"\p{N}{1,3}",
             _CJK,
             rf"{_PUNCTUATION_WORD}|{_MARKED_WORD}| ?[\p{{P}}\p{{S}}]+|[\r\n]|\s+(?!\S)|\s+",
+            r"\p{N}",
         ),
     ),
     PreTokenizer(("falcon",), (r"[\p{P}$+<=>^~|`]+", _GPT2, "[0-9][0-9][0-9]")),

@@ -8,13 +8,14 @@ tokens `<0xHH>` of its bytes.
 import re
 from functools import cached_property
 
+import numpy as np
+
 from lane.checkpoint.tokenizer.merge import merge
-from lane.checkpoint.tokenizer.metadata import Metadata, flag, numbers
-from lane.checkpoint.tokenizer.vocabulary import Vocabulary
+from lane.checkpoint.tokenizer.metadata import Metadata, numbers
+from lane.checkpoint.tokenizer.vocabulary import SPACE, Vocabulary
 from lane.checkpoint.tokenizer.word_cache import WordCache
 from lane.errors import UnsupportedError
 
-SPACE = "▁"
 # A character that no token can hold, since tokens are valid UTF-8.
 _BETWEEN = "\ud800"
 
@@ -22,18 +23,18 @@ _BETWEEN = "\ud800"
 class SentencePieceEncoder:
     """Ids of texts, texts of ids. A file without scores merges from the left."""
 
-    def __init__(self, metadata: Metadata, vocabulary: Vocabulary) -> None:
+    def __init__(self, metadata: Metadata, vocabulary: Vocabulary, adds_space: bool) -> None:
         self._vocabulary = vocabulary
         tokens = vocabulary.tokens
-        scores = numbers(metadata, "tokenizer.ggml.scores", len(tokens)) or [0.0] * len(tokens)
-        self._ranks = dict(zip(tokens, [-score for score in scores], strict=True))
-        self.adds_space = flag(metadata, "tokenizer.ggml.add_space_prefix", True)
+        scores = numbers(metadata, "tokenizer.ggml.scores", len(tokens))
+        self._ranks: list[float] = (np.zeros(len(tokens)) if scores is None else -scores.astype(np.float64)).tolist()
+        self._adds_space = adds_space
         self._cut = _find_cuts(tokens)
         self._words = WordCache(self._encode_word)
 
     def encode(self, text: str, starts: bool) -> list[int]:
         """The ids of `text`; where it starts a text or follows a special token, a space may be put before it."""
-        if self.adds_space and starts:
+        if self._adds_space and starts:
             text = " " + text
         return self._words.encode(self._cut.split(text.replace(" ", SPACE)))
 
@@ -44,13 +45,17 @@ class SentencePieceEncoder:
     def _encode_word(self, word: str) -> list[int]:
         ids = self._vocabulary.ids
         result: list[int] = []
-        for symbol in merge(word, self._ranks, ""):
+        for symbol in merge(word, self._rank_of):
             identity = ids.get(symbol)
             if identity is not None:
                 result.append(identity)
             else:
                 result.extend(self._byte_id(byte) for byte in symbol.encode())
         return result
+
+    def _rank_of(self, text: str) -> float | None:
+        identity = self._vocabulary.ids.get(text)
+        return None if identity is None else self._ranks[identity]
 
     def _byte_id(self, byte: int) -> int:
         identity = self._byte_ids[byte]

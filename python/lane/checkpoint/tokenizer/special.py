@@ -159,7 +159,7 @@ def find_special(
     for role in _ROLES:
         found = _by_key(metadata, role.keys, len(types))
         if found is None:
-            found = _first(ids, role.texts)
+            found = next(iter(_present(ids, role.texts)), None)
             if found is not None:
                 types[found] = TokenType.CONTROL
         if found is not None:
@@ -189,7 +189,3 @@ def _by_key(metadata: Metadata, keys: Iterable[str], count: int) -> int | None:
 
 def _present(ids: dict[str, int], texts: Iterable[str]) -> list[int]:
     return [ids[text] for text in texts if text in ids]
-
-
-def _first(ids: dict[str, int], texts: Iterable[str]) -> int | None:
-    return min(_present(ids, texts), default=None)

@@ -6,12 +6,13 @@ wrong is a `CheckpointError`, a kind that is not known an `UnsupportedError`.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 from lane.checkpoint.tokenizer.added import AddedToken, split_added
 from lane.checkpoint.tokenizer.bpe import BytePairEncoder
-from lane.checkpoint.tokenizer.metadata import Metadata, flag, text
+from lane.checkpoint.tokenizer.metadata import Metadata, flag, string
 from lane.checkpoint.tokenizer.pretokenizers import DEFAULT, find_pre_tokenizer
 from lane.checkpoint.tokenizer.sentencepiece import SentencePieceEncoder
 from lane.checkpoint.tokenizer.special import TokenType
@@ -21,6 +22,11 @@ from lane.errors import CheckpointError, UnsupportedError, UsageError
 
 KINDS = ("gemma4", "gpt2", "llama")
 
+# In files of these names, by llama.cpp's rule, tokens matched as a whole take in the whitespace after them, but for
+# a few. The attribute is not in the metadata.
+_STRIPPING_NAMES = ("phi-3", "phi3")
+_NOT_STRIPPING = frozenset({"<unk>", "<s>", "<|endoftext|>"})
+
 
 class _Encoder(Protocol):
     def encode(self, text: str, starts: bool) -> list[int]: ...
@@ -28,28 +34,172 @@ class _Encoder(Protocol):
     def normal_bytes(self, text: str) -> bytes: ...
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What is put around a text. `adds_space`: a space before a text that starts or follows a special token."""
+
+    adds_bos: bool
+    adds_eos: bool
+    adds_space: bool = False
+    strips: bool = False
+
+
 class Tokenizer:
-    """`kind` is `tokenizer.ggml.model`, `pre` the name of the pre-tokenizer ("" where the kind has none).
+    """`kind` is `tokenizer.ggml.model`, `pre` the pre-tokenizer's name, "" where the kind has none."""
 
-    `stop_ids` are the tokens that end a generation. Ids of roles that the vocabulary does not have are None.
-    """
-
-    def __init__(self, kind: str, pre: str, vocabulary: Vocabulary, encoder: _Encoder) -> None:
+    def __init__(self, kind: str, pre: str, vocabulary: Vocabulary, encoder: _Encoder, rules: Rules) -> None:
         self.kind = kind
         self.pre = pre
-        self.adds_bos = False
-        self.adds_eos = False
-        self.strips_after_special = False
+        self.rules = rules
         self._vocabulary = vocabulary
         self._encoder = encoder
 
     @classmethod
     def from_metadata(cls, metadata: Metadata) -> "Tokenizer":
-        kind = text(metadata, "tokenizer.ggml.model")
-        if kind == "llama":
-            return _sentencepiece(metadata)
-        if kind in KINDS:
-            return _byte_pair(metadata, kind)
-        raise UnsupportedError(
-            f"tokenizer: tokenizer.ggml.model is {kind!r}, allowed is one of {', '.join(KINDS)}"
-        )
+        kind = string(metadata, "tokenizer.ggml.model")
+        if kind not in KINDS:
+            raise UnsupportedError(f"tokenizer: tokenizer.ggml.model is {kind!r}, allowed is one of {', '.join(KINDS)}")
+        return _sentencepiece(metadata) if kind == "llama" else _byte_pair(metadata, kind)
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self._vocabulary.tokens)
+
+    @property
+    def bos_id(self) -> int | None:
+        return self._vocabulary.bos_id
+
+    @property
+    def eos_id(self) -> int | None:
+        return self._vocabulary.eos_id
+
+    @property
+    def eot_id(self) -> int | None:
+        """The token that ends a turn of a conversation."""
+        return self._vocabulary.roles.get("eot")
+
+    @property
+    def stop_ids(self) -> frozenset[int]:
+        """The tokens that end a generation."""
+        return self._vocabulary.stop_ids
+
+    def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> list[int]:
+        """The ids of `text`: with BOS and EOS as the file asks for them if `add_special`; with the text of control
+        tokens read as those tokens if `parse_special`, else as any text. User-defined tokens are always read."""
+        if not text.isascii():
+            _check_unicode(text)
+        rules, vocabulary = self.rules, self._vocabulary
+        ids: list[int] = []
+        if add_special and rules.adds_bos and vocabulary.bos_id is not None:
+            ids.append(vocabulary.bos_id)
+        starts = True
+        for part in split_added(text, self._added, parse_special):
+            if isinstance(part, int):
+                ids.append(part)
+                starts = True
+            else:
+                ids.extend(self._encoder.encode(part, starts))
+                starts = False
+        if add_special and rules.adds_eos and vocabulary.eos_id is not None:
+            ids.append(vocabulary.eos_id)
+        return ids
+
+    def decode(self, ids: Iterable[int], *, skip_special: bool = False) -> str:
+        """The text of `ids`, without the space that `encode` puts before a text; what is not UTF-8 becomes U+FFFD.
+
+        Control tokens are written out, or left out with `skip_special`.
+        """
+        kept = [identity for identity in ids if not (skip_special and self._is_hidden(identity))]
+        pieces = [self.token_bytes(identity) for identity in kept]
+        if pieces and self.rules.adds_space:
+            pieces[0] = pieces[0].removeprefix(b" ")
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    def token_bytes(self, identity: int) -> bytes:
+        """The bytes of one token; a token of type unused or undefined has none."""
+        vocabulary = self._vocabulary
+        text = vocabulary.tokens[self._checked(identity)]
+        match vocabulary.types[identity]:
+            case TokenType.NORMAL:
+                return self._encoder.normal_bytes(text)
+            case TokenType.BYTE:
+                return bytes([vocabulary.byte_value(identity)])
+            case TokenType.UNUSED | TokenType.UNDEFINED:
+                return b""
+            case _:
+                return text.encode()
+
+    def stream(self, *, skip_special: bool = True) -> TokenStream:
+        """A decoder for ids that arrive one at a time and continue a text: no space is taken from its start."""
+
+        def piece(identity: int) -> bytes:
+            return b"" if skip_special and self._is_hidden(identity) else self.token_bytes(identity)
+
+        return TokenStream(piece)
+
+    @cached_property
+    def _added(self) -> list[AddedToken]:
+        vocabulary = self._vocabulary
+        added = []
+        for identity in vocabulary.matched():
+            text = vocabulary.tokens[identity]
+            strips = self.rules.strips and text not in _NOT_STRIPPING
+            added.append(AddedToken(identity, text, vocabulary.is_hidden(identity), strips))
+        return added
+
+    def _is_hidden(self, identity: int) -> bool:
+        return self._vocabulary.is_hidden(self._checked(identity))
+
+    def _checked(self, identity: int) -> int:
+        if not 0 <= identity < self.vocab_size:
+            raise UsageError(f"tokenizer: token id is {identity}, allowed is 0 to {self.vocab_size - 1}")
+        return identity
+
+
+def _sentencepiece(metadata: Metadata) -> Tokenizer:
+    vocabulary = read_vocabulary(metadata, default_bos=1, default_eos=2)
+    adds_space = flag(metadata, "tokenizer.ggml.add_space_prefix", True)
+    encoder = SentencePieceEncoder(metadata, vocabulary, adds_space)
+    rules = _rules(metadata, vocabulary, adds_bos=True, adds_space=adds_space)
+    return Tokenizer("llama", "", vocabulary, encoder, rules)
+
+
+def _byte_pair(metadata: Metadata, kind: str) -> Tokenizer:
+    pre = "gemma4" if kind == "gemma4" else string(metadata, "tokenizer.ggml.pre", "") or DEFAULT
+    row = find_pre_tokenizer(pre)
+    default = 11 if kind == "gpt2" else None
+    vocabulary = read_vocabulary(metadata, default_bos=default if row.has_bos else None, default_eos=default)
+    encoder = BytePairEncoder(metadata, vocabulary, row)
+    rules = _rules(metadata, vocabulary, adds_bos=row.adds_bos)
+    if row.always_bos:
+        rules = replace(rules, adds_bos=True)
+    return Tokenizer(kind, pre, vocabulary, encoder, rules)
+
+
+def _rules(metadata: Metadata, vocabulary: Vocabulary, adds_bos: bool, adds_space: bool = False) -> Rules:
+    name = metadata.get("general.name")
+    rules = Rules(
+        adds_bos=flag(metadata, "tokenizer.ggml.add_bos_token", adds_bos),
+        adds_eos=flag(metadata, "tokenizer.ggml.add_eos_token", False),
+        adds_space=adds_space,
+        strips=isinstance(name, str) and any(part in name.lower() for part in _STRIPPING_NAMES),
+    )
+    for role, wanted, found in (
+        ("bos", rules.adds_bos, vocabulary.bos_id),
+        ("eos", rules.adds_eos, vocabulary.eos_id),
+    ):
+        if wanted and found is None:
+            raise CheckpointError(
+                f"tokenizer: tokenizer.ggml.{role}_token_id is missing, allowed is an id since texts get that token"
+            )
+    return rules
+
+
+def _check_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"tokenizer: character {error.start} of the text is {text[error.start]!a}, a lone surrogate;"
+            " allowed is any other"
+        ) from None

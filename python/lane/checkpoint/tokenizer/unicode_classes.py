@@ -78,8 +78,8 @@ def class_of(code_point: int) -> str:
 
 
 def is_han(code_point: int) -> bool:
-    """Whether the code point lies in a block of Chinese characters and is a letter."""
-    return class_of(code_point) == "L" and any(first <= code_point <= last for first, last in _HAN)
+    """Whether the code point lies in a block of Han characters; a few in there are unassigned."""
+    return any(first <= code_point <= last for first, last in _HAN)
 
 
 _HAN = (

@@ -8,9 +8,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from lane.checkpoint.tokenizer.metadata import Metadata, numbers, strings, token_id
 from lane.checkpoint.tokenizer.special import TokenType, find_special
 from lane.errors import CheckpointError
+
+# How tokens that are not byte-level write a space.
+SPACE = "▁"
 
 _TOKENS = "tokenizer.ggml.tokens"
 _TYPES = "tokenizer.ggml.token_type"
@@ -49,7 +54,9 @@ class Vocabulary:
 
 def read_vocabulary(metadata: Metadata, default_bos: int | None, default_eos: int | None) -> Vocabulary:
     """The table, checked. The defaults are the ids that a file of this kind means when it names none."""
-    tokens = [token or f"[EMPTY_{i}]" for i, token in enumerate(strings(metadata, _TOKENS))]
+    tokens = strings(metadata, _TOKENS)
+    if "" in tokens:
+        tokens = [token or f"[EMPTY_{i}]" for i, token in enumerate(tokens)]
     ids = _index(tokens)
     types = _types(metadata, tokens)
     bos_id = token_id(metadata, "tokenizer.ggml.bos_token_id", len(tokens))
@@ -81,11 +88,14 @@ def _types(metadata: Metadata, tokens: list[str]) -> list[int]:
     stored = numbers(metadata, _TYPES, len(tokens))
     if stored is None:
         return [TokenType.NORMAL] * len(tokens)
-    for index, kind in enumerate(stored):
-        if kind not in TokenType._value2member_map_:
-            raise CheckpointError(f"tokenizer: {_TYPES}[{index}] is {kind}, allowed is 0 to {max(TokenType)}")
-        if kind == TokenType.BYTE and not _BYTE_TOKEN.fullmatch(tokens[index]):
+    known = np.isin(stored, list(TokenType))
+    if not known.all():
+        index = int(np.argmin(known))
+        raise CheckpointError(f"tokenizer: {_TYPES}[{index}] is {stored[index]}, allowed is 0 to {max(TokenType)}")
+    for index in np.flatnonzero(stored == TokenType.BYTE).tolist():
+        if not _BYTE_TOKEN.fullmatch(tokens[index]):
             raise CheckpointError(
                 f"tokenizer: {_TOKENS}[{index}] is the byte token {tokens[index]!r}, allowed is <0x00> to <0xFF>"
             )
-    return [int(kind) for kind in stored]
+    types: list[int] = stored.astype(int).tolist()
+    return types

@@ -13,7 +13,7 @@ from lane.launch.attention import AttentionShape, RopeLayout, attend, rotate
 
 @dataclass(frozen=True)
 class Rotate(Op):
-    """RoPE: the first 2·half values of every head of `hd` turned by row pos + r of the cos and sin tables (half wide)."""
+    """RoPE: the first 2·half values of every head of `hd` turned by row pos + r of the tables (half wide)."""
 
     kind: ClassVar[str] = "rotate"
 

@@ -1,7 +1,8 @@
 """The base of every op: its tensors by role, its shape rule, its float64 meaning.
 
-An op is a frozen dataclass whose tensor fields carry a role (`reads`, `writes`, `updates`); reads and writes derive from them.
-`infer` is the shape rule: it rejects what the op cannot take and gives the output's shape. `compute` is the meaning.
+An op is a frozen dataclass whose tensor fields carry a role (`reads`, `writes`, `updates`); reads and writes derive
+from them. `infer` is the shape rule: it rejects what the op cannot take and gives the output's shape. `compute` is the
+meaning.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class GraphError(LaneError):
     """A step graph that breaks its own rules: a fault of the family's file or of a pass, not of the user's."""
 
 
-_FIELDS: dict[tuple[str, str], tuple[str, ...]] = {}
+_FIELDS: dict[tuple[type[Op], str], tuple[str, ...]] = {}
 
 
 def _fields(kind: type[Op], role: str) -> tuple[str, ...]:
-    key = (kind.kind, role)
+    key = (kind, role)
     if key not in _FIELDS:
         hints = typing.get_type_hints(kind, include_extras=True)
         _FIELDS[key] = tuple(f.name for f in dataclasses.fields(kind) if role in _roles(hints[f.name]))

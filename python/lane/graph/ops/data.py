@@ -67,7 +67,10 @@ class WriteRows(Op):
     def infer(self, tensors: Tensors) -> None:
         table, src = tensors[self.table], tensors[self.src]
         self.need(table.cols == src.cols, f"source is {src.cols} wide, allowed {table.cols}")
-        self.need(self.row + src.rows <= table.rows, f"{self.row} + {src.rows} rows, allowed {table.rows}")
+        self.need(
+            self.row >= 0 and self.row + src.rows <= table.rows,
+            f"{src.rows} rows from row {self.row}, allowed rows 0 to {table.rows - 1}",
+        )
 
     def compute(self, arrays: Arrays) -> None:
         src = arrays[self.src]
@@ -89,9 +92,11 @@ class Slice(Op):
 
     def infer(self, tensors: Tensors) -> Shape:
         x = tensors[self.x]
-        self.need(x.cols % self.every == 0, f"group width {self.every}, allowed a divisor of {x.cols}")
         self.need(
-            0 <= self.start and 1 <= self.width and self.start + self.width <= self.every,
+            self.every > 0 and x.cols % self.every == 0, f"group width {self.every}, allowed a divisor of {x.cols}"
+        )
+        self.need(
+            self.start >= 0 and self.width >= 1 and self.start + self.width <= self.every,
             f"values {self.start} to {self.start + self.width} of a group, allowed 0 to {self.every}",
         )
         return x.rows, x.cols // self.every * self.width
@@ -117,6 +122,7 @@ class Join(Op):
     def infer(self, tensors: Tensors) -> Shape:
         a, b = tensors[self.a], tensors[self.b]
         self.need(a.rows == b.rows, f"b has {b.rows} rows, allowed {a.rows}")
+        self.need(self.ha > 0 and self.hb > 0, f"units of {self.ha} and {self.hb} values, allowed 1 or more")
         self.need(
             a.cols % self.ha == 0 and b.cols % self.hb == 0 and a.cols // self.ha == b.cols // self.hb,
             f"units of {self.ha} in {a.cols} and of {self.hb} in {b.cols}, allowed as many of one as of the other",

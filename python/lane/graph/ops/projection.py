@@ -51,6 +51,9 @@ class MatMulValues(Op):
         x, w = tensors[self.x], tensors[self.w]
         self.need(isinstance(w.placement, Values), f"'{w.name}' has no values")
         self.need(x.cols == w.rows, f"x is {x.cols} wide, allowed {w.rows} (the rows of '{w.name}')")
+        if self.bias is not None:
+            bias = tensors[self.bias]
+            self.need(bias.elems == w.cols, f"bias of {bias.elems} values, allowed {w.cols}")
         return x.rows, w.cols
 
     def compute(self, arrays: Arrays) -> None:
@@ -60,7 +63,7 @@ class MatMulValues(Op):
 
 @dataclass(frozen=True)
 class HeadMatMul(Op):
-    """Per head h: out[:, h] = x[:, h]·w[h]ᵀ, w being `heads` stacked matrices of b rows × a cols (latent attention's halves)."""
+    """Per head h: out[:, h] = x[:, h]·w[h]ᵀ, w being `heads` stacked matrices of b rows × a cols."""
 
     kind: ClassVar[str] = "head_matmul"
 

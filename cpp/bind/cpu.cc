@@ -1,0 +1,123 @@
+// The CPU device as lane._core.CpuProgram: arrays by reference, everything else by value. The interpreter is free while a
+// form runs. Views of the checkpoint's mapping are kept alive for as long as the program.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cpp/cpu/isa.h"
+#include "cpp/cpu/program.h"
+#include "lane_spec.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using lane::cpu::CpuProgram;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OwnedBytes = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+
+struct BoundProgram {
+  CpuProgram program;
+  std::vector<Bytes> matrices;  // what add_matrix was given: the mapping must stay
+};
+
+std::int64_t add_matrix(BoundProgram& bound, std::int64_t type_id, std::int64_t rows, std::int64_t cols,
+                        const std::vector<std::tuple<Bytes, std::int64_t>>& runs) {
+  std::vector<CpuProgram::Rows> plain;
+  for (const auto& [bytes, count] : runs) {
+    plain.push_back({bytes.data(), static_cast<std::int64_t>(bytes.size()), count});
+  }
+  const std::int64_t index = bound.program.add_matrix(type_id, rows, cols, plain);
+  for (const auto& run : runs) bound.matrices.push_back(std::get<0>(run));
+  return index;
+}
+
+void write_pool(BoundProgram& bound, std::int64_t offset, const Bytes& bytes) {
+  bound.program.write_pool(offset, std::as_bytes(std::span(bytes.data(), bytes.size())));
+}
+
+OwnedBytes read_pool(BoundProgram& bound, std::int64_t offset, std::int64_t count) {
+  auto owned = std::make_unique<std::uint8_t[]>(static_cast<std::size_t>(count < 0 ? 0 : count));
+  std::uint8_t* data = owned.get();
+  bound.program.read_pool(offset, std::as_writable_bytes(std::span(data, static_cast<std::size_t>(count))));
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::uint8_t*>(p); });
+  owned.release();
+  return OwnedBytes(data, {static_cast<std::size_t>(count)}, owner);
+}
+
+std::int64_t add_form(BoundProgram& bound, const Table& table, const Words& launches, std::int64_t arena_bytes) {
+  if (table.shape(1) != static_cast<std::size_t>(lane::spec::kTableColumns)) {
+    throw nb::value_error(("add_form: table: found rows of " + std::to_string(table.shape(1)) + " words, allowed " +
+                           std::to_string(lane::spec::kTableColumns))
+                              .c_str());
+  }
+  return bound.program.add_form(std::span(table.data(), table.size()), std::span(launches.data(), launches.size()),
+                                arena_bytes);
+}
+
+std::vector<CpuProgram::External> externals_of(const std::vector<Floats>& arrays) {
+  std::vector<CpuProgram::External> externals;
+  for (const Floats& array : arrays) externals.push_back({array.data(), static_cast<std::int64_t>(array.size())});
+  return externals;
+}
+
+void run(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays, std::int64_t repeat) {
+  const auto externals = externals_of(arrays);
+  nb::gil_scoped_release release;
+  bound.program.run(form, externals, repeat);
+}
+
+std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays) {
+  const auto externals = externals_of(arrays);
+  nb::gil_scoped_release release;
+  return bound.program.profile(form, externals);
+}
+
+std::vector<std::string> cpu_isas() {
+  std::vector<std::string> names;
+  for (const lane::cpu::Isa isa : lane::cpu::available_isas()) names.emplace_back(lane::cpu::isa_name(isa));
+  return names;
+}
+
+}  // namespace
+
+void bind_cpu(nb::module_& m) {
+  nb::class_<BoundProgram>(m, "CpuProgram", "Matrices, a pool and forms on the CPU. One call at a time.")
+      .def(
+          "__init__",
+          [](BoundProgram* self, int threads, std::int64_t numerics, const std::optional<std::string>& isa) {
+            new (self) BoundProgram{{threads, numerics, isa.value_or("auto")}, {}};
+          },
+          "threads"_a, "numerics"_a, "isa"_a = nb::none(),
+          "`numerics`: the ordinal in lane.launch.record.Numerics. `isa`: one of cpu_isas(), or None for the fastest.")
+      .def("add_matrix", add_matrix, "type_id"_a, "rows"_a, "cols"_a, "runs"_a,
+           "The index of a matrix in place: ggml's type number, and runs of whole rows as (bytes, row count).")
+      .def("set_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.set_pool(bytes); }, "bytes"_a,
+           "Allocates the pool, zeroed. Before the first form.")
+      .def("write_pool", write_pool, "offset"_a, "data"_a)
+      .def("read_pool", read_pool, "offset"_a, "bytes"_a)
+      .def("zero_pool",
+           [](BoundProgram& b, std::int64_t offset, std::int64_t bytes) { b.program.zero_pool(offset, bytes); },
+           "offset"_a, "bytes"_a)
+      .def("add_form", add_form, "table"_a, "launches"_a, "arena_bytes"_a,
+           "The index of a form: its buffer table (lane.launch.table), and each launch's kind and record in one array.")
+      .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "Runs a form `repeat` times; writes `externals`.")
+      .def("profile", profile, "form"_a, "externals"_a, "Runs a form once: each launch's nanoseconds.")
+      .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
+      .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
+  m.def("cpu_isas", cpu_isas, "The instruction sets that this machine runs, the fastest last.");
+  m.def("spec_hash", [] { return lane::spec::kHash; }, "The hash of the launch records that the extension was built for.");
+}

@@ -1,0 +1,206 @@
+#include "cpp/cpu/program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "cpp/runtime/error.h"
+
+namespace lane::cpu {
+namespace {
+
+constexpr int kPoison = 0xff;  // what no launch wrote reads as NaN
+constexpr int kMostThreads = 1024;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& found, const std::string& allowed) {
+  throw Error(ErrorKind::kUsage, "cpu: " + what + ": found " + found + ", allowed " + allowed);
+}
+
+const FormatKernels& find_format(const Kernels& kernels, std::int64_t type_id) {
+  std::string names;
+  for (int i = 0; i < kernels.format_count; ++i) {
+    if (kernels.formats[i].type_id == type_id) return kernels.formats[i];
+    names += (i == 0 ? "" : ", ") + std::string(kernels.formats[i].name);
+  }
+  throw Error(ErrorKind::kUnsupported,
+              "cpu: matrix: found tensor type number " + std::to_string(type_id) + ", allowed " + names);
+}
+
+int checked_threads(int threads) {
+  if (threads < 1 || threads > kMostThreads) {
+    refuse("threads", std::to_string(threads), "1 to " + std::to_string(kMostThreads));
+  }
+  return threads;
+}
+
+spec::Numerics checked_numerics(std::int64_t numerics) {
+  if (numerics < 0 || numerics >= std::ssize(spec::kNumericsNames)) {
+    refuse("numerics", std::to_string(numerics), "0 to " + std::to_string(std::ssize(spec::kNumericsNames) - 1));
+  }
+  return static_cast<spec::Numerics>(numerics);
+}
+
+}  // namespace
+
+CpuProgram::CpuProgram(int threads, std::int64_t numerics, const std::string& isa)
+    : kernels_(kernels(find_isa(isa))), numerics_(checked_numerics(numerics)), team_(checked_threads(threads)) {
+  scratch_.resize(static_cast<std::size_t>(threads));
+}
+
+std::int64_t CpuProgram::add_matrix(std::int64_t type_id, std::int64_t rows, std::int64_t cols,
+                                    const std::vector<Rows>& runs) {
+  const std::lock_guard lock(mutex_);
+  const FormatKernels& format = find_format(kernels_, type_id);
+  if (cols < 1 || cols % format.block_elems != 0 || cols > INT64_MAX / format.block_bytes) {
+    refuse(std::string("matrix in ") + format.name + ": columns", std::to_string(cols),
+           "a multiple of " + std::to_string(format.block_elems));
+  }
+  auto matrix = std::make_unique<Matrix>(Matrix{&format, rows, cols, cols / format.block_elems * format.block_bytes, {}});
+  std::int64_t first = 0;
+  for (const Rows& run : runs) {
+    if (run.rows < 1 || run.rows > rows - first) {
+      refuse("matrix: rows of a run", std::to_string(run.rows), "1 to " + std::to_string(rows - first));
+    }
+    if (run.bytes / matrix->row_bytes < run.rows) {
+      refuse("matrix: bytes of a run of " + std::to_string(run.rows) + " rows", std::to_string(run.bytes),
+             std::to_string(matrix->row_bytes) + " a row");
+    }
+    matrix->runs.push_back({run.data, first, run.rows});
+    first += run.rows;
+  }
+  if (rows < 1 || first != rows) refuse("matrix: rows of its runs", std::to_string(first), std::to_string(rows));
+  matrices_.push_back(std::move(matrix));
+  return std::ssize(matrices_) - 1;
+}
+
+void CpuProgram::set_pool(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!forms_.empty()) refuse("pool", "a new pool after the first form", "one pool, before any form");
+  if (bytes < 0) refuse("pool bytes", std::to_string(bytes), "0 up");
+  pool_ = Allocation(bytes);
+}
+
+std::byte* CpuProgram::pool_at(std::int64_t offset, std::int64_t bytes) const {
+  if (offset < 0 || bytes < 0 || offset > pool_.bytes() || bytes > pool_.bytes() - offset) {
+    refuse("pool access", std::to_string(bytes) + " bytes at " + std::to_string(offset),
+           "within its " + std::to_string(pool_.bytes()) + " bytes");
+  }
+  return pool_.get() + offset;
+}
+
+void CpuProgram::write_pool(std::int64_t offset, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  std::byte* to = pool_at(offset, std::ssize(bytes));
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void CpuProgram::read_pool(std::int64_t offset, std::span<std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  const std::byte* from = pool_at(offset, std::ssize(bytes));
+  if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
+}
+
+void CpuProgram::zero_pool(std::int64_t offset, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::byte* to = pool_at(offset, bytes);
+  if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
+}
+
+// What a form brings to memory that all forms use: at least this many bytes, poisoned.
+void CpuProgram::grow(Allocation& memory, std::int64_t bytes) {
+  if (bytes <= memory.bytes()) return;
+  memory = Allocation(bytes);
+  memory.fill(kPoison);
+}
+
+std::int64_t CpuProgram::add_form(std::span<const std::int64_t> table, std::span<const std::int64_t> words,
+                                  std::int64_t arena_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (std::ssize(table) % spec::kTableColumns != 0) {
+    refuse("buffer table", std::to_string(table.size()) + " words", "a multiple of " + std::to_string(spec::kTableColumns));
+  }
+  if (arena_bytes < 0) refuse("arena bytes", std::to_string(arena_bytes), "0 up");
+  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, matrices_, numerics_, arena_bytes, pool_.bytes(),
+                kernels_, team_.threads());
+  auto form = std::make_unique<Form>(words.data(), std::ssize(words), binder);
+  grow(arena_, arena_bytes);
+  grow(shared_, binder.shared_bytes());
+  for (Allocation& scratch : scratch_) grow(scratch, binder.scratch_bytes());
+  forms_.push_back(std::move(form));
+  return std::ssize(forms_) - 1;
+}
+
+Form& CpuProgram::form_at(std::int64_t form) {
+  if (form < 0 || form >= std::ssize(forms_)) {
+    refuse("form", std::to_string(form), "0 to " + std::to_string(std::ssize(forms_) - 1));
+  }
+  return *forms_[static_cast<std::size_t>(form)];
+}
+
+Bases CpuProgram::bases_for(const Form& form, const std::vector<External>& externals) const {
+  const std::vector<std::int64_t>& wanted = form.external_elems();
+  if (externals.size() != wanted.size()) {
+    refuse("external arrays", std::to_string(externals.size()), std::to_string(wanted.size()));
+  }
+  Bases bases = {arena_.get(), pool_.get(), shared_.get()};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (externals[i].elems < wanted[i]) {
+      refuse("external array " + std::to_string(i) + ": elements", std::to_string(externals[i].elems),
+             std::to_string(wanted[i]) + " up");
+    }
+    bases.push_back(reinterpret_cast<std::byte*>(externals[i].data));
+  }
+  return bases;
+}
+
+Worker CpuProgram::worker_for(const Bases& bases, int thread) const {
+  return {kernels_, bases, scratch_[static_cast<std::size_t>(thread)].get()};
+}
+
+void CpuProgram::run(std::int64_t number, const std::vector<External>& externals, std::int64_t repeat) {
+  const std::lock_guard lock(mutex_);
+  Form& form = form_at(number);
+  if (repeat < 0) refuse("repeat", std::to_string(repeat), "0 up");
+  if (repeat == 0) return;
+  const Bases bases = bases_for(form, externals);
+  form.check_indices(bases);
+  form.reset_counters();
+  std::exception_ptr refused;  // written by thread 0 between barriers
+  auto steps = [&](int thread) noexcept {
+    Worker worker = worker_for(bases, thread);
+    for (std::int64_t left = repeat; left > 0; --left) {
+      form.walk(team_, worker, thread);
+      if (left == 1) return;
+      team_.barrier();  // every thread is past the step's counters, and its position is written
+      if (thread == 0) {
+        form.reset_counters();
+        try {
+          form.check_indices(bases);
+        } catch (...) {
+          refused = std::current_exception();
+        }
+      }
+      team_.barrier();
+      if (refused != nullptr) return;
+    }
+  };
+  team_.run(steps);
+  if (refused != nullptr) std::rethrow_exception(refused);
+}
+
+std::vector<std::int64_t> CpuProgram::profile(std::int64_t number, const std::vector<External>& externals) {
+  const std::lock_guard lock(mutex_);
+  Form& form = form_at(number);
+  const Bases bases = bases_for(form, externals);
+  form.check_indices(bases);
+  form.reset_counters();
+  std::vector<std::int64_t> times(static_cast<std::size_t>(form.launches()));
+  auto step = [&](int thread) noexcept {
+    Worker worker = worker_for(bases, thread);
+    form.walk_timed(team_, worker, thread, times.data());
+  };
+  team_.run(step);
+  return times;
+}
+
+}  // namespace lane::cpu

@@ -1,0 +1,76 @@
+// The CPU device: matrices in place, a pool for what lives across steps, an arena for what does not, and forms that run
+// without returning to their caller.
+//
+// Everything a form touches is checked when it is added, positions and indices when it runs; so a run cannot fail half
+// way, nor read or write outside its buffers. One call at a time; later ones wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cpp/cpu/form.h"
+#include "cpp/cpu/kernels.h"
+#include "cpp/cpu/memory.h"
+#include "cpp/cpu/team.h"
+
+namespace lane::cpu {
+
+class CpuProgram {
+ public:
+  // Rows of a matrix that lie end to end: `bytes` are there from `data` on.
+  struct Rows {
+    const std::uint8_t* data;
+    std::int64_t bytes, rows;
+  };
+  // An array of the caller's, written by a run.
+  struct External {
+    float* data;
+    std::int64_t elems;
+  };
+
+  // `isa`: a name from available_isas(), or "auto".
+  CpuProgram(int threads, std::int64_t numerics, const std::string& isa);
+
+  // The number of a matrix whose rows are those of `runs`, one run after the other, in ggml's type `type_id`.
+  std::int64_t add_matrix(std::int64_t type_id, std::int64_t rows, std::int64_t cols, const std::vector<Rows>& runs);
+
+  // The pool, zeroed. Before the first form.
+  void set_pool(std::int64_t bytes);
+  void write_pool(std::int64_t offset, std::span<const std::byte> bytes);
+  void read_pool(std::int64_t offset, std::span<std::byte> bytes);
+  void zero_pool(std::int64_t offset, std::int64_t bytes);
+
+  // The number of a form: `table` has kTableColumns words a buffer, `words` each launch's kind and record.
+  std::int64_t add_form(std::span<const std::int64_t> table, std::span<const std::int64_t> words, std::int64_t arena_bytes);
+
+  // Runs a form `repeat` times. Errors before a step, with `repeat` after the steps before it, leave all state whole.
+  void run(std::int64_t form, const std::vector<External>& externals, std::int64_t repeat = 1);
+
+  // Runs a form once and gives each launch's nanoseconds.
+  std::vector<std::int64_t> profile(std::int64_t form, const std::vector<External>& externals);
+
+  Isa isa() const { return kernels_.isa; }
+  int threads() const { return team_.threads(); }
+
+ private:
+  Form& form_at(std::int64_t form);
+  Bases bases_for(const Form& form, const std::vector<External>& externals) const;
+  std::byte* pool_at(std::int64_t offset, std::int64_t bytes) const;
+  Worker worker_for(const Bases& bases, int thread) const;
+  static void grow(Allocation& memory, std::int64_t bytes);
+
+  std::mutex mutex_;
+  const Kernels& kernels_;
+  spec::Numerics numerics_;
+  Team team_;
+  std::vector<std::unique_ptr<Matrix>> matrices_;
+  Allocation pool_, arena_, shared_;
+  std::vector<Allocation> scratch_;  // one a thread
+  std::vector<std::unique_ptr<Form>> forms_;
+};
+
+}  // namespace lane::cpu

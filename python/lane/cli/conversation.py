@@ -1,0 +1,49 @@
+"""Conversations by the model's chat template: a turn from a text, or turn after turn from the lines of stdin."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from lane.api import Model
+from lane.cli.progress import progress
+from lane.cli.writer import Writer
+
+Message = dict[str, object]
+
+PROMPT = "> "
+
+
+def converse(model: Model, count: int | None, most: int, options: dict[str, Any]) -> None:
+    """Answers line after line until stdin ends. An empty line is no turn."""
+    messages: list[Message] = []
+    while (line := _read_line()) is not None:
+        if line.strip():
+            messages.append({"role": "user", "content": line})
+            messages.append({"role": "assistant", "content": reply(model, messages, count, most, options)})
+
+
+def reply(model: Model, messages: Sequence[Message], count: int | None, most: int, options: dict[str, Any]) -> str:
+    """Streams the assistant's next message and gives it: at most `count` tokens (None: `most`, if there is room)."""
+    ids = model.chat_tokens(messages)
+    said = []
+    with progress("prefill") as report, Writer() as writer:
+        for piece in model.generate(ids, count or fitting(most, model, ids), progress=report, **options):
+            writer.write(piece.text)
+            said.append(piece.text)
+    return "".join(said)
+
+
+def fitting(most: int, model: Model, ids: Sequence[int]) -> int:
+    """`most` tokens, or as many as the context has room for; 1 where it has none, which `generate` then refuses."""
+    return max(1, min(most, model.room(ids)))
+
+
+def _read_line() -> str | None:
+    if sys.stdin.isatty():
+        click.echo(PROMPT, nl=False, err=True)
+    line = sys.stdin.readline()
+    return line.removesuffix("\n") if line else None

@@ -1,0 +1,33 @@
+"""Generated text on its way to stdout: every piece at once, and a line break at the end."""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import TracebackType
+
+
+class Writer:
+    """Writes pieces as they come. What stdout's encoding lacks becomes `?`, so that no text ends a run."""
+
+    def __init__(self) -> None:
+        self._ends_line = True
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if not self._ends_line and not isinstance(error, BrokenPipeError):
+            self.write("\n")
+
+    def write(self, text: str) -> None:
+        """Shows a piece now."""
+        if not text:
+            return
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        self._ends_line = text.endswith("\n")

@@ -1,0 +1,43 @@
+"""smollm3: llama's blocks with every fourth layer unrotated (no key says so)."""
+
+from __future__ import annotations
+
+from lane.launch.attention import RopeLayout
+from lane.launch.elementwise import UnaryOp
+from lane.models.architecture import Architecture, Config
+from lane.models.blocks import AttentionStyle, logits, pre_norm_layers
+from lane.models.dense import (
+    ATTENTION,
+    ATTENTION_BIAS,
+    EMBEDDING,
+    GATED_FFN,
+    HEAD,
+    PRE_NORMS,
+    DenseConfig,
+    read_dense,
+)
+from lane.models.step import StepBuilder
+
+PERIOD = 4  # the last of every four layers is not rotated
+
+
+def build(b: StepBuilder, c: Config) -> str:
+    """Adds a step's ops."""
+    assert isinstance(c, DenseConfig)
+    scale = c.shape.hd**-0.5
+    rotated = AttentionStyle(b.rotation("rope", c.rotation), RopeLayout.INTERLEAVED, scale)
+    unrotated = AttentionStyle(None, RopeLayout.INTERLEAVED, scale)
+
+    def style(layer: int) -> AttentionStyle:
+        return unrotated if layer % PERIOD == PERIOD - 1 else rotated
+
+    x = pre_norm_layers(b, b.embed("token_embd.weight"), c.shape, style, UnaryOp.SILU)
+    return logits(b, x, c.shape.eps)
+
+
+SMOLLM3 = Architecture(
+    "smollm3",
+    read_dense,
+    EMBEDDING + PRE_NORMS + ATTENTION + ATTENTION_BIAS + GATED_FFN + HEAD,
+    build,
+)

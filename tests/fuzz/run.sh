@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Fuzzes the checkpoint reader: every target for SECONDS each, under AddressSanitizer and UBSan, from the seeds that
+# make_corpus writes. What is found stays in FOLDER, as do the corpora, which a later run starts from.
+#
+#   tests/fuzz/run.sh SECONDS FOLDER
+#
+# Needs clang (CLANG names it, default clang++), a built lane._core in the package, and the Python package atheris.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+seconds=$1
+folder=$(mkdir -p "$2" && cd "$2" && pwd)
+python=${PYTHON:-python3}
+export PYTHONPATH=.:python${PYTHONPATH:+:$PYTHONPATH}
+
+"$python" -m tests.fuzz.make_corpus "$folder/seeds"
+for target in gguf gguf_split; do
+  seeds=$folder/seeds/files
+  if [ $target = gguf_split ]; then seeds=$folder/seeds/splits; fi
+  mkdir -p "$folder/$target"
+  "${CLANG:-clang++}" -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
+    tests/fuzz/${target}_fuzz.cc cpp/runtime/{gguf,gguf_cursor,gguf_part,gguf_split,mapped_file,sha256,utf8}.cc \
+    -o "$folder/${target}_fuzz"
+  "$folder/${target}_fuzz" -max_total_time="$seconds" -max_len=16384 -timeout=5 -rss_limit_mb=512 \
+    -dict=tests/fuzz/gguf.dict -artifact_prefix="$folder/$target-" -print_final_stats=1 "$folder/$target" "$seeds"
+done
+mkdir -p "$folder/checkpoint"
+"$python" -m tests.fuzz.checkpoint_fuzz "$folder/checkpoint" "$folder/seeds/files" -max_total_time="$seconds" \
+  -max_len=16384 -timeout=5 -dict=tests/fuzz/gguf.dict -artifact_prefix="$folder/checkpoint-" -print_final_stats=1

@@ -1,0 +1,156 @@
+"""Generation: text piece by piece, ends, stop strings, arguments that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lane.api import Model
+from lane.errors import CapacityError, UsageError
+from tests.py.api.scripted import END, VOCAB, ScriptedDevice, byte_ids, scripted_model
+
+PROMPT = [5, 6, 7]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("checkpoint")
+
+
+def device(model: Model) -> ScriptedDevice:
+    assert isinstance(model.device, ScriptedDevice)
+    return model.device
+
+
+def test_pieces(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("hello"))
+    found = list(model.generate(PROMPT, 5))
+    assert [piece.text for piece in found] == list("hello")
+    assert [piece.id for piece in found] == byte_ids("hello")
+    # The best logit is 20 above 511 others: ln of its share is -511·e^-20, which is -1.05e-6.
+    assert all(piece.logprob == pytest.approx(0, abs=3e-6) for piece in found)
+    assert device(model).fed == [*PROMPT, *byte_ids("hell")]  # the last token is not fed
+
+
+def test_a_text_prompt_is_encoded(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("x"))
+    list(model.generate("ab", 1))
+    assert device(model).fed == model.tokenizer.encode("ab")
+
+
+def test_characters_come_whole(folder: Path) -> None:
+    text = "aé€😀b"
+    model = scripted_model(folder, byte_ids(text))
+    found = [piece.text for piece in model.generate(PROMPT, len(text.encode()))]
+    assert found == ["a", "", "é", "", "", "€", "", "", "", "😀", "b"]
+
+
+def test_a_character_cut_by_the_end_is_replaced(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("a€")[:3])
+    found = list(model.generate(PROMPT, 3))
+    assert "".join(piece.text for piece in found) == "a\ufffd"
+    assert found[-1].id == -1
+
+
+def test_end_token_ends_and_is_not_given_out(folder: Path) -> None:
+    model = scripted_model(folder, [*byte_ids("hi"), END, *byte_ids("never")])
+    assert "".join(piece.text for piece in model.generate(PROMPT, 10)) == "hi"
+    assert model.timings.decode_tokens == 2
+
+
+@pytest.mark.parametrize("stop", ["lo, w", ["zzz", "lo, w"]])
+def test_stop_string_over_many_pieces(folder: Path, stop: str | list[str]) -> None:
+    model = scripted_model(folder, byte_ids("hello, world"))
+    found = list(model.generate(PROMPT, 12, stop=stop))
+    assert "".join(piece.text for piece in found) == "hel"
+    assert len(device(model).fed) == len(PROMPT) + len("hello, ")  # it stopped at the w, which is not fed
+
+
+def test_text_that_only_began_a_stop_string_is_shown(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("ab EN"))
+    found = list(model.generate(PROMPT, 5, stop="END"))
+    assert "".join(piece.text for piece in found) == "ab EN"
+    assert (found[-1].id, found[-1].text) == (-1, "EN")
+
+
+def test_stop_string_within_a_multibyte_character_s_text(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("1€2"))
+    assert "".join(piece.text for piece in model.generate(PROMPT, 5, stop="€")) == "1"
+
+
+def test_until_the_context_is_full(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("x") * 99, context=10)
+    found = list(model.generate(PROMPT))
+    assert len(found) == model.room(PROMPT) == 8
+    assert len(device(model).fed) == 10
+
+
+def test_progress_hears_of_every_chunk(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("x"))
+    heard: list[tuple[int, int]] = []
+    list(model.generate([5] * 13, 1, progress=lambda done, total: heard.append((done, total))))
+    assert heard == [(8, 13), (12, 13), (13, 13)]
+    assert device(model).chunks == [8, 4, 1]
+
+
+def test_sampled_tokens_repeat_by_seed(folder: Path) -> None:
+    def run(seed: int) -> list[int]:
+        model = scripted_model(folder, [5] * 20)
+        return [piece.id for piece in model.generate(PROMPT, 20, temperature=20.0, seed=seed)]
+
+    assert run(3) == run(3) != run(4)
+
+
+def test_one_sequence_at_a_time(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("hello"))
+    first = model.generate(PROMPT, 5)
+    next(first)
+    assert "".join(piece.text for piece in model.generate(PROMPT, 5)) == "hello"
+    with pytest.raises(UsageError, match="another sequence"):
+        next(first)
+    second = model.generate(PROMPT, 5)
+    next(second)
+    model.logits(PROMPT)
+    with pytest.raises(UsageError, match="another sequence"):
+        next(second)
+
+
+def test_logits_shape(folder: Path) -> None:
+    found = scripted_model(folder, []).logits(PROMPT)
+    assert (found.shape, found.dtype) == ((3, VOCAB), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "n", "error", "said"),
+    [
+        ([], 1, UsageError, "0 tokens"),
+        ([5], 0, UsageError, "n is 0, allowed 1 or more"),
+        ([5, VOCAB], 1, UsageError, f"token id {VOCAB}, allowed 0 to {VOCAB - 1}"),
+        ([5, -1], 1, UsageError, "token id -1"),
+        ([5] * 11, 1, CapacityError, "11 tokens and 1 generated need 11 positions, allowed 10"),
+        ([5] * 6, 6, CapacityError, "6 tokens and 6 generated need 11 positions, allowed 10"),
+        ([5] * 11, None, CapacityError, "allowed 10 (the context)"),
+        ("a\ud800", 1, UsageError, "surrogate"),
+    ],
+)
+def test_refusals_come_before_anything_runs(
+    folder: Path, prompt: str | list[int], n: int | None, error: type[Exception], said: str
+) -> None:
+    model = scripted_model(folder, byte_ids("x") * 99, context=10)
+    with pytest.raises(error) as caught:
+        model.generate(prompt, n)
+    assert said in str(caught.value)
+
+
+def test_as_many_as_fit(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("x") * 99, context=10)
+    assert len(list(model.generate([5] * 6, 5))) == 5
+    assert len(list(model.generate([5] * 10, 1))) == 1
+
+
+@pytest.mark.parametrize("options", [{"temperature": -1.0}, {"top_k": 0}, {"stop": ""}, {"seed": -3}])
+def test_refused_options(folder: Path, options: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        scripted_model(folder, byte_ids("x")).generate(PROMPT, 1, **options)  # type: ignore[arg-type]

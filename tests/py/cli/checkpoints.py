@@ -1,0 +1,70 @@
+"""Small checkpoints for the command line: a good one, and ones that must be refused, each by a change of the good one's bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench.make_checkpoint import SIZES, make
+
+CONTEXT = SIZES["tiny"].context
+VOCAB = SIZES["tiny"].vocab
+
+I8 = 24  # a tensor type that GGUF has and no model's matrix
+
+
+def good(folder: Path) -> Path:
+    """A llama of two layers."""
+    path = folder / "good.gguf"
+    if not path.exists():
+        make(path, "llama", SIZES["tiny"], ("Q8_0", "Q8_0"))
+    return path
+
+
+def changed(folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
+    """A copy of the good one with its bytes changed."""
+    path = folder / f"{name}.gguf"
+    path.write_bytes(change(good(folder).read_bytes()))
+    return path
+
+
+def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    """Puts `new`, of the same length, in place of the one `old`."""
+
+    def change(data: bytes) -> bytes:
+        assert len(old) == len(new) and data.count(old) == 1
+        return data.replace(old, new)
+
+    return change
+
+
+def retyped(tensor: bytes, kind: int) -> Callable[[bytes], bytes]:
+    """Gives a matrix's record another type: after its name come the number of dimensions, two of them, the type."""
+
+    def change(data: bytes) -> bytes:
+        at = data.index(struct.pack("<Q", len(tensor)) + tensor) + 8 + len(tensor) + 4 + 2 * 8
+        return data[:at] + struct.pack("<I", kind) + data[at + 4 :]
+
+    return change
+
+
+def text_value(text: bytes) -> bytes:
+    """A metadata value that is a string: its kind, its length, itself."""
+    return struct.pack("<IQ", 8, len(text)) + text
+
+
+# Each with the exit code and what the error says: the object and why.
+REFUSED: Mapping[str, tuple[Callable[[bytes], bytes], int, tuple[str, ...]]] = {
+    "empty": (lambda data: b"", 3, ("empty.gguf",)),
+    "truncated": (lambda data: data[: len(data) // 2], 3, ("truncated.gguf",)),
+    "truncated_head": (lambda data: data[:1000], 3, ("truncated_head.gguf",)),
+    "wrong_magic": (lambda data: b"GGML" + data[4:], 3, ("magic",)),
+    "unknown_architecture": (replaced(text_value(b"llama"), text_value(b"xxxxx")), 4, ("architecture 'xxxxx'",)),
+    "unsupported_type": (retyped(b"blk.1.ffn_up.weight", I8), 4, ("I8",)),
+    "missing_tensor": (replaced(b"blk.1.ffn_up.weight", b"blk.1.ffn_xx.weight"), 3, ("blk.1.ffn_up.weight", "required")),
+    "unread_key": (replaced(b"llama.rope.freq_base", b"llama.rope.freq_xxxx"), 4, ("llama.rope.freq_xxxx",)),
+    "unknown_tokenizer": (replaced(text_value(b"gpt2"), text_value(b"xxxx")), 4, ("tokenizer.ggml.model", "xxxx")),
+}
+
+NEEDED_FOR_TEXT = frozenset({"unknown_tokenizer"})  # of the refused ones, those that run as long as there is no text

@@ -1,0 +1,127 @@
+"""The checkpoints under tests/data: random weights, each with logits of an independent implementation.
+
+`model.gguf` is the checkpoint, `reference.npz` the logits that float arithmetic gives on its dequantised weights (and
+`reference_long.npz`, where there is one, those at some positions of a longer sequence), `info.json` how far another
+implementation under 8-bit activations is from them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from lane.checkpoint.gguf import Checkpoint
+from lane.models.recognise import Model, recognise
+
+DATA = Path(__file__).parents[2] / "data"
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Tokens, the logits at some of their positions, and the other implementation's error and top token there."""
+
+    tokens: list[int]
+    positions: npt.NDArray[np.int64]
+    logits: F64
+    peer_error: F64
+    peer_top: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """One checkpoint. `context` is what its reference was computed for, where that matters."""
+
+    folder: str
+    name: str
+    context: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """The checkpoint's file."""
+        return DATA / self.folder / self.name / "model.gguf"
+
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint, opened."""
+        return Checkpoint.open(self.path)
+
+    def model(self, context: int | None = None) -> Model:
+        """The recognised model, for `context` positions (default: what the reference needs)."""
+        return recognise(self.checkpoint(), context or self.context)
+
+    @cached_property
+    def reference(self) -> Reference:
+        """Logits at every position of a short sequence."""
+        return _load(self.path.with_name("reference.npz"))
+
+    @property
+    def has_long(self) -> bool:
+        """Whether there is a long sequence."""
+        return self.path.with_name("reference_long.npz").exists()
+
+    @cached_property
+    def long(self) -> Reference:
+        """Logits at some positions of a long sequence."""
+        return _load(self.path.with_name("reference_long.npz"))
+
+    @cached_property
+    def info(self) -> dict[str, object]:
+        """What is known about the file."""
+        info: dict[str, object] = json.loads(self.path.with_name("info.json").read_text())
+        return info
+
+
+def _load(path: Path) -> Reference:
+    with np.load(path) as arrays:
+        tokens = [int(t) for t in arrays["tokens"]]
+        positions = arrays["positions"] if "positions" in arrays else np.arange(len(tokens))
+        return Reference(
+            tokens,
+            positions.astype(np.int64),
+            arrays["logits"].astype(np.float64),
+            arrays["llamacpp_error"].astype(np.float64),
+            arrays["llamacpp_top1"].astype(np.int64),
+        )
+
+
+def relative_rms(found: F64, wanted: F64) -> float:
+    """√(Σ(found − wanted)² / Σwanted²)."""
+    return float(np.sqrt(((found - wanted) ** 2).sum() / (wanted**2).sum()))
+
+
+FAMILIES = (
+    *(
+        Fixture("families", name)
+        for name in (
+            "llama",
+            "llama_odd",
+            "llama_bias_tied",
+            "llama_rope3",
+            "llama_yarn",
+            "llama_linear",
+            "qwen2",
+            "qwen3",
+            "gemma",
+            "gemma2",
+            "gemma3",
+            "smollm3",
+            "granite",
+            "olmo2",
+            "phi3",
+            "starcoder2",
+        )
+    ),
+    Fixture("families", "phi3_longrope", context=2048),  # its reference is within the original context
+)
+
+FORMATS = tuple(Fixture("formats", name) for name in ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q4_K_M", "Q6_K"))
+
+FIXTURES = FAMILIES + FORMATS
+
+BY_NAME = {fixture.name: fixture for fixture in FIXTURES}

@@ -30,7 +30,8 @@ from lane.quant.registry import format_named
 Bytes = npt.NDArray[np.uint8]
 
 POOL_BLOCKS = 2048  # different blocks of a format and width; a matrix draws from them
-DRAWN_BLOCKS = 4096  # random blocks tried at a time
+DRAWN_BLOCKS = 1024  # random blocks tried at a time
+FRESH_BYTES = 0.25  # share of a block's bytes that are new
 MAX_DRAWS = 1000
 SLAB_BLOCKS = 1 << 18  # written at a time
 EMBEDDING = "token_embd.weight"
@@ -169,20 +170,29 @@ def plan_tensors(
 def block_pool(format: Format, rms: float, rng: np.random.Generator) -> Bytes:
     """Blocks whose values' root mean square is `rms`, within a factor of two: blocks × bytes of one.
 
-    For a format that shares scales, whatever the bits mean: random ones, of which only the blocks that fit are kept.
+    For a format that shares scales, whatever its bits mean: blocks of random bytes, of which those are kept that fit.
     """
     if format.block_elems == 1:
-        values = rng.normal(0.0, rms, (POOL_BLOCKS, 1)).astype(np.float32)
-        return format.encode(values)
-    kept: list[Bytes] = []
+        return format.encode(rng.normal(0.0, rms, (POOL_BLOCKS, 1)).astype(np.float32))
+    kept = np.empty((0, format.block_bytes), np.uint8)
     for _ in range(MAX_DRAWS):
-        blocks = rng.integers(0, 256, (DRAWN_BLOCKS, format.block_bytes), np.uint8)
+        drawn = _draw(kept, rng)
         with np.errstate(all="ignore"):
-            found = np.sqrt(np.mean(np.square(format.decode(blocks).astype(np.float64)), axis=1))
-        kept.append(blocks[(found > rms / 2) & (found < rms * 2)])
-        if sum(map(len, kept)) >= POOL_BLOCKS:
-            return np.concatenate(kept)[:POOL_BLOCKS]
+            found = np.sqrt(np.mean(np.square(format.decode(drawn)), axis=1))
+        kept = np.concatenate([kept, drawn[(found > rms / 2) & (found < rms * 2)]])
+        if len(kept) >= POOL_BLOCKS:
+            return kept[:POOL_BLOCKS]
     raise UsageError(f"make_checkpoint: format {format.name}: no blocks of values around {rms} found")
+
+
+def _draw(kept: Bytes, rng: np.random.Generator) -> Bytes:
+    """Random blocks; most bytes are taken from blocks that fit, once there are any, so that scales tend to fit too."""
+    width = kept.shape[1]
+    fresh = rng.integers(0, 256, (DRAWN_BLOCKS, width), np.uint8)
+    if len(kept) == 0:
+        return fresh
+    taken = kept[rng.integers(0, len(kept), fresh.shape), np.arange(width)]
+    return np.where(rng.random(fresh.shape) < FRESH_BYTES, fresh, taken)
 
 
 def _write_data(path: Path, writer: gguf.GGUFWriter, plans: list[TensorPlan], rng: np.random.Generator) -> None:

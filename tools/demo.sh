@@ -11,6 +11,6 @@ lane_prerequisites
 model=.venv/models/SmolLM2-135M-Instruct.Q4_1.gguf
 [ -f "$model" ] || .venv/bin/python tools/fetch_model.py "$model"
 if [ $# -eq 0 ]; then
-  set -- --chat -p "Why is the sky blue? Answer in two sentences." -n 96
+  set -- --chat "Why is the sky blue? Answer in two sentences." -n 96
 fi
 exec .venv/bin/lane run "$model" "$@"

@@ -10,6 +10,8 @@ void bind_planner(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The C++ half of lane.";
+  // What a script still holds when the interpreter ends goes with the process: nothing to warn its user about.
+  nb::set_leak_warnings(false);
   bind_cpu(m);
   bind_errors(m);
   bind_gguf(m);

@@ -13,7 +13,7 @@ namespace lane::cpu::LANE_ISA {
 
 inline constexpr int kSpan = kSpanChunk;
 inline constexpr int kQueries = 3;    // queries that share a key while it is in registers
-inline constexpr int kPositions = 4;  // keys that share a query
+inline constexpr int kPositions = 4;  // keys that share a query: as many as store_4 stores scores
 inline constexpr float kNever = -__builtin_inff();
 
 // Positions [first, end) that a query row sees.
@@ -40,14 +40,14 @@ LANE_INLINE void score_tile(const float* const* q, const float* const* keys, int
     for (auto& sum : row) sum = splat(0.0f);
   }
   const auto step = [&](int64_t i, auto load_at) __attribute__((always_inline)) {
-    F32 key[kPositions];
+    F32 query[kQ];
 #pragma GCC unroll 4
-    for (int p = 0; p < kPositions; ++p) key[p] = load_at(keys[p] + i);
+    for (int j = 0; j < kQ; ++j) query[j] = load_at(q[j] + i);
 #pragma GCC unroll 4
-    for (int j = 0; j < kQ; ++j) {
-      const F32 query = load_at(q[j] + i);
+    for (int p = 0; p < kPositions; ++p) {
+      const F32 key = load_at(keys[p] + i);
 #pragma GCC unroll 4
-      for (int p = 0; p < kPositions; ++p) lanes[j][p] = fma(query, key[p], lanes[j][p]);
+      for (int j = 0; j < kQ; ++j) lanes[j][p] = fma(query[j], key, lanes[j][p]);
     }
   };
   const int64_t whole = hd / kLanes * kLanes;
@@ -55,7 +55,7 @@ LANE_INLINE void score_tile(const float* const* q, const float* const* keys, int
   if (whole < hd) step(whole, [&](const float* p) { return load_part(p, hd - whole); });
   for (int j = 0; j < kQ; ++j) {
     const F32 halves = fold_halves(lanes[j][0], lanes[j][1], lanes[j][2], lanes[j][3]);
-    store_part(scores + j * kSpan, half_sums(halves, splat(0.0f)), kPositions);
+    store_4(scores + j * kSpan, half_sums(halves, splat(0.0f)));
   }
 }
 
@@ -101,14 +101,14 @@ LANE_INLINE void weigh_columns(const float* const* weights, const float* values,
     for (int d = 0; d < kD; ++d) sum[j][d] = load(o[j] + column + d * kLanes);
   }
   for (int64_t p = from; p < to; ++p) {
-    F32 v[kD];
+    F32 weight[kQ];
 #pragma GCC unroll 4
-    for (int d = 0; d < kD; ++d) v[d] = load(values + p * pitch + column + d * kLanes);
+    for (int j = 0; j < kQ; ++j) weight[j] = splat(weights[j][p]);
 #pragma GCC unroll 4
-    for (int j = 0; j < kQ; ++j) {
-      const F32 weight = splat(weights[j][p]);
+    for (int d = 0; d < kD; ++d) {
+      const F32 v = load(values + p * pitch + column + d * kLanes);
 #pragma GCC unroll 4
-      for (int d = 0; d < kD; ++d) sum[j][d] = fma(weight, v[d], sum[j][d]);
+      for (int j = 0; j < kQ; ++j) sum[j][d] = fma(weight[j], v, sum[j][d]);
     }
   }
 #pragma GCC unroll 4
@@ -268,8 +268,7 @@ inline void attention_precise(const AttentionArgs& a, int64_t head, int64_t row,
     const float* key = a.keys + (p * kv_heads + kv_head) * a.hd;
     double lanes[kLanes] = {};
     for (int64_t i = 0; i < a.hd; ++i) lanes[i % kLanes] += static_cast<double>(q[i]) * static_cast<double>(key[i]);
-    double score = a.scale * (((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-                              ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7])));
+    double score = a.scale * fold(load_f64(lanes));
     if (a.cap > 0) score = a.cap * __builtin_tanh(score / a.cap);
     s[p] = score;
     top = score > top ? score : top;

@@ -11,6 +11,7 @@
 namespace lane::cpu::LANE_ISA {
 
 inline constexpr int kCols = kFloatCols;
+static_assert(kCols == 4, "a tile's sums of one row are stored four at a time");
 
 template <int kRows>
 LANE_INLINE void multiply_f32_tile(const float* const* w, const float* x, int64_t k, float* y, int64_t pitch,
@@ -21,21 +22,26 @@ LANE_INLINE void multiply_f32_tile(const float* const* w, const float* x, int64_
   }
   const int64_t whole = k / kLanes * kLanes;
   const auto step = [&](int64_t i, auto load_at) __attribute__((always_inline)) {
-    F32 weight[kCols];
+    F32 value[kRows];
 #pragma GCC unroll 4
-    for (int c = 0; c < kCols; ++c) weight[c] = load_at(w[c] + i);
+    for (int r = 0; r < kRows; ++r) value[r] = load_at(x + r * k + i);
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const F32 value = load_at(x + r * k + i);
+    for (int c = 0; c < kCols; ++c) {
+      const F32 weight = load_at(w[c] + i);
 #pragma GCC unroll 4
-      for (int c = 0; c < kCols; ++c) lanes[r][c] = fma(value, weight[c], lanes[r][c]);
+      for (int r = 0; r < kRows; ++r) lanes[r][c] = fma(value[r], weight, lanes[r][c]);
     }
   };
   for (int64_t i = 0; i < whole; i += kLanes) step(i, [](const float* p) { return load(p); });
   if (whole < k) step(whole, [&](const float* p) { return load_part(p, k - whole); });
   for (int r = 0; r < kRows; ++r) {
     const F32 halves = fold_halves(lanes[r][0], lanes[r][1], lanes[r][2], lanes[r][3]);
-    store_part(y + r * pitch, half_sums(halves, splat(0.0f)), cols);
+    const F32 sums = half_sums(halves, splat(0.0f));
+    if (cols == kCols) {
+      store_4(y + r * pitch, sums);
+    } else {
+      store_part(y + r * pitch, sums, cols);
+    }
   }
 }
 

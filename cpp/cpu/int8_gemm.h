@@ -143,20 +143,18 @@ void unpack(const uint8_t* const* rows, int64_t k, void* panel) {
   }
 }
 
-// One unit's dots of every stream with every column.
+// The loops over steps stay rolled: unrolled, the compiler reorders the sums until none of them fits a register.
+
+// One unit's dots of every stream with every column, where many products can be added before they are widened.
 template <class T, int kCount>
-LANE_INLINE void unit_products(const uint8_t* panel, const int8_t (*x)[kChunk], I32 (&d)[kCount][kVectors]) {
-  for (int s = 0; s < kCount; ++s) {
-    for (int v = 0; v < kVectors; ++v) d[s][v] = splat(0);
-  }
-#pragma GCC unroll 8
+LANE_INLINE void sum_products(const uint8_t* panel, const int8_t (*x)[kChunk], I32 (&d)[kCount][kVectors]) {
+#pragma GCC unroll 1
   for (int step = 0; step < T::kSteps; step += T::kUnwidened) {
     Sums sums[kCount][kVectors];
 #pragma GCC unroll 8
     for (int s = 0; s < kCount; ++s) {
       for (int v = 0; v < kVectors; ++v) sums[s][v] = no_sums();
     }
-    // Rolled: unrolled, the compiler reorders the sums until none of them fits a register.
 #pragma GCC unroll 1
     for (int i = step; i < step + T::kUnwidened; ++i) {
       Bytes w[kVectors];
@@ -166,21 +164,54 @@ LANE_INLINE void unit_products(const uint8_t* panel, const int8_t (*x)[kChunk], 
       for (int s = 0; s < kCount; ++s) {
         const Bytes four = splat_4(x[s] + 4 * i);
 #pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) {
-          if constexpr (T::kSigned) {
-            d[s][v] = d[s][v] + dot4_signed(magnitude(w[v]), w[v], four);
-          } else {
-            sums[s][v] = add_products(sums[s][v], w[v], four);
-          }
+        for (int v = 0; v < kVectors; ++v) sums[s][v] = add_products(sums[s][v], w[v], four);
+      }
+    }
+#pragma GCC unroll 8
+    for (int s = 0; s < kCount; ++s) {
+      for (int v = 0; v < kVectors; ++v) d[s][v] = d[s][v] + widen(sums[s][v]);
+    }
+  }
+}
+
+// The same where at most two can, or words are signed.
+template <class T, int kCount>
+LANE_INLINE void widen_products(const uint8_t* panel, const int8_t (*x)[kChunk], I32 (&d)[kCount][kVectors]) {
+  constexpr int kTogether = T::kSigned ? 1 : T::kUnwidened;
+#pragma GCC unroll 1
+  for (int step = 0; step < T::kSteps; step += kTogether) {
+    Bytes w[kTogether][kVectors];
+#pragma GCC unroll 2
+    for (int i = 0; i < kTogether; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) w[i][v] = load_bytes(panel + ((step + i) * kPanelCols + v * kLanes) * 4);
+    }
+#pragma GCC unroll 8
+    for (int s = 0; s < kCount; ++s) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (T::kSigned) {
+          d[s][v] = d[s][v] + dot4_signed(magnitude(w[0][v]), w[0][v], splat_4(x[s] + 4 * step));
+        } else {
+          Sums sums = no_sums();
+          for (int i = 0; i < kTogether; ++i) sums = add_products(sums, w[i][v], splat_4(x[s] + 4 * (step + i)));
+          d[s][v] = d[s][v] + widen(sums);
         }
       }
     }
-    if constexpr (!T::kSigned) {
+  }
+}
+
+template <class T, int kCount>
+LANE_INLINE void unit_products(const uint8_t* panel, const int8_t (*x)[kChunk], I32 (&d)[kCount][kVectors]) {
 #pragma GCC unroll 8
-      for (int s = 0; s < kCount; ++s) {
-        for (int v = 0; v < kVectors; ++v) d[s][v] = d[s][v] + widen(sums[s][v]);
-      }
-    }
+  for (int s = 0; s < kCount; ++s) {
+    for (int v = 0; v < kVectors; ++v) d[s][v] = splat(0);
+  }
+  if constexpr (T::kSigned || T::kUnwidened <= 2) {
+    widen_products<T, kCount>(panel, x, d);
+  } else {
+    sum_products<T, kCount>(panel, x, d);
   }
 }
 
@@ -230,7 +261,7 @@ void multiply_tile(const uint8_t* panel, const TileChunk* tile, int64_t chunks, 
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
       const auto l = [&](int i) { return lanes[i][r][v]; };
-      const F32 total = ((l(0) + l(1)) + (l(2) + l(3))) + ((l(4) + l(5)) + (l(6) + l(7)));
+      const F32 total = ((l(0) + l(2)) + (l(1) + l(3))) + ((l(4) + l(6)) + (l(5) + l(7)));
       const int64_t here = cols - v * kLanes;
       float* out = y + r * pitch + v * kLanes;
       if (here >= kLanes) {

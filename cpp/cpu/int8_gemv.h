@@ -5,6 +5,8 @@
 // unit two fused multiply-adds in the lane it has (Factors), lanes folded at the end.
 #pragma once
 
+#include <type_traits>
+
 #include "cpp/cpu/kernels.h"
 #include "cpp/cpu/quants/block.h"
 
@@ -24,9 +26,19 @@ struct Canonical {
     const Bytes w = F::words(row, chunk);
     return F::kSigned && kAnyWord ? w ^ splat_byte(0x80) : w;
   }
-  LANE_INLINE static I32 dot(Bytes w, Bytes x) {
-    if constexpr (kSignedDot) return dot4_signed(magnitude(w), w, x);
-    return dot4(w, x);
+
+  // Whether a lane of Sums holds a product of each of four chunks, so that four are folded before they are widened.
+  static constexpr bool kFoldsSums = !kSignedDot && sums_limit(F::kMaxWord, 4) == 4;
+  using Dot = std::conditional_t<kFoldsSums, Sums, I32>;
+
+  LANE_INLINE static Dot dot(Bytes w, Bytes x) {
+    if constexpr (kFoldsSums) {
+      return add_products(no_sums(), w, x);
+    } else if constexpr (kSignedDot) {
+      return dot4_signed(magnitude(w), w, x);
+    } else {
+      return dot4(w, x);
+    }
   }
 };
 
@@ -59,12 +71,16 @@ LANE_INLINE int64_t unit_index(int64_t chunk, int half) {
   return chunk / 4 * 8 + chunk % 4 + 4 * half;
 }
 
-// A dot of four bytes in each lane, of eight chunks: folded to whole units, one vector a unit of the chunk, in the lane
-// order of Factors. `count`: how many chunks are there, the others being zero.
-template <int kUnit>
-LANE_INLINE void fold_units(const I32 (&d)[kGroup], int count, I32 (&units)[kChunk / kUnit]) {
-  const I32 low = fold_halves(d[0], d[1], d[2], d[3]);
-  const I32 high = count > 4 ? fold_halves(d[4], d[5], d[6], d[7]) : splat(0);
+// The dots of eight chunks, of which `count` are there: folded to whole units, one vector a unit of the chunk, in the
+// lane order of Factors. `dot(c)` is chunk c's, each lane four bytes'.
+template <int kUnit, class Dot>
+LANE_INLINE void fold_units(int count, Dot dot, I32 (&units)[kChunk / kUnit]) {
+  using D = decltype(dot(0));
+  D d[kGroup];
+#pragma GCC unroll 8
+  for (int c = 0; c < kGroup; ++c) d[c] = c < count ? dot(c) : D{};
+  const I32 low = widen(fold_halves(d[0], d[1], d[2], d[3]));
+  const I32 high = count > 4 ? widen(fold_halves(d[4], d[5], d[6], d[7])) : splat(0);
   if constexpr (kUnit == kChunk) {
     units[0] = half_sums(low, high);
   } else {
@@ -76,9 +92,8 @@ LANE_INLINE void fold_units(const I32 (&d)[kGroup], int count, I32 (&units)[kChu
 // Σx of the units of `count` chunks.
 template <int kUnit>
 LANE_INLINE void word_sums(const int8_t* x, int count, I32 (&units)[kChunk / kUnit]) {
-  I32 d[kGroup];
-  for (int c = 0; c < kGroup; ++c) d[c] = c < count ? dot4(splat_byte(1), load_bytes(x + c * kChunk)) : splat(0);
-  fold_units<kUnit>(d, count, units);
+  fold_units<kUnit>(
+      count, [&](int c) { return add_products(no_sums(), splat_byte(1), load_bytes(x + c * kChunk)); }, units);
 }
 
 // xscale of every unit of vector u of a group.
@@ -92,7 +107,7 @@ LANE_INLINE void prepare_group(const QuantRows& x, int64_t chunk, int count, Pre
   constexpr int kUnits = Canonical<F>::kUnits;
   for (int c = 0; c < kGroup; ++c) row.scales[chunk + c] = c < count ? x.scales[chunk + c] : 0.0f;
   if constexpr (Canonical<F>::kZero == 0 && !F::kMinimum) return;
-  I32 first[kUnits], second[kUnits];
+  I32 first[kUnits], second[kUnits] = {};
   word_sums<F::kUnit>(x.words + chunk * kChunk, count, first);
   if (x.second != nullptr) word_sums<F::kUnit>(x.second + chunk * kChunk, count, second);
   for (int u = 0; u < kUnits; ++u) {
@@ -120,13 +135,22 @@ void prepare_row(QuantRows x, int64_t k, void* memory) {
 template <class F>
 LANE_INLINE void unit_dots(const Bytes (&w)[kGroup], const int8_t* x, int count, const std::int32_t* zeros,
                            I32 (&dots)[Canonical<F>::kUnits]) {
-  I32 d[kGroup];
-#pragma GCC unroll 8
-  for (int c = 0; c < kGroup; ++c) d[c] = c < count ? Canonical<F>::dot(w[c], load_bytes(x + c * kChunk)) : splat(0);
-  fold_units<F::kUnit>(d, count, dots);
+  fold_units<F::kUnit>(count, [&](int c) { return Canonical<F>::dot(w[c], load_bytes(x + c * kChunk)); }, dots);
   if constexpr (Canonical<F>::kZero != 0) {
     for (int u = 0; u < Canonical<F>::kUnits; ++u) dots[u] = dots[u] - load(zeros + u * kLanes);
   }
+}
+
+// How far ahead of its use a matrix is asked for: past the reach of the processor's own prefetching, which stops at each
+// page's end, and a small part of the first cache.
+inline constexpr int64_t kAheadBytes = 2048;
+
+// Asks for the bytes that will be a group's in kAheadBytes; beyond the matrix that does nothing.
+template <class F>
+LANE_INLINE void prefetch_group(const uint8_t* row, int64_t chunk) {
+  constexpr int64_t kGroupBytes = kGroup * kChunk * F::kBlockBytes / F::kBlockElems, kLineBytes = 64;
+  const uint8_t* ahead = row + chunk / kGroup * kGroupBytes + kAheadBytes;
+  for (int64_t i = 0; i < kGroupBytes; i += kLineBytes) __builtin_prefetch(ahead + i);
 }
 
 // The units of `count` chunks from `chunk` on, a multiple of 8, added to a row's lanes.
@@ -134,6 +158,7 @@ template <class F, bool kTwoWords>
 LANE_INLINE F32 add_group(F32 lanes, const uint8_t* row, int64_t chunk, int count, const QuantRows& x,
                           const PreparedRow<F>& prepared) {
   constexpr int kUnits = Canonical<F>::kUnits;
+  prefetch_group<F>(row, chunk);
   Bytes w[kGroup];
 #pragma GCC unroll 8
   for (int c = 0; c < kGroup; ++c) w[c] = c < count ? Canonical<F>::words(row, chunk + c) : splat_byte(0);

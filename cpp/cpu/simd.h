@@ -36,22 +36,18 @@ constexpr int sums_limit(int max_word, int most) {
   return count;
 }
 
-// A vector's lanes added in the one order that every kernel uses: ((0+1)+(2+3)) + ((4+5)+(6+7)).
-LANE_INLINE float fold(F32 x) {
-  const F32 quarter = pair_sums(pair_sums(x, x), splat(0.0f));
-  float lanes[kLanes];
-  store(lanes, quarter);
-  return lanes[0] + lanes[4];
-}
+LANE_INLINE I32 widen(I32 sums) { return sums; }
+
+// A vector's lanes added in the one order that every kernel uses: ((0+2)+(1+3)) + ((4+6)+(5+7)).
 LANE_INLINE double fold(F64 x) {
   double v[kLanes];
   store(v, x);
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  return ((v[0] + v[2]) + (v[1] + v[3])) + ((v[4] + v[6]) + (v[5] + v[7]));
 }
-// Four vectors folded within their halves: [a b c d of the lower halves | of the upper halves].
-template <class V>
-LANE_INLINE V fold_halves(V a, V b, V c, V d) {
-  return pair_sums(pair_sums(a, b), pair_sums(c, d));
+LANE_INLINE float fold(F32 x) {
+  float v[kLanes];
+  store(v, x);
+  return ((v[0] + v[2]) + (v[1] + v[3])) + ((v[4] + v[6]) + (v[5] + v[7]));
 }
 
 }  // namespace lane::cpu::LANE_ISA

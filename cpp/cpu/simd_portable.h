@@ -33,6 +33,9 @@ LANE_INLINE F32 load(const float* p) { LANE_EACH(F32, p[i]); }
 LANE_INLINE void store(float* p, F32 x) { std::memcpy(p, x.v, sizeof x.v); }
 // The first `count` lanes (fewer than 8); the rest are zero.
 LANE_INLINE F32 load_part(const float* p, std::int64_t count) { LANE_EACH(F32, i < count ? p[i] : 0.0f); }
+// The first four lanes.
+LANE_INLINE void store_4(float* p, F32 x) { std::memcpy(p, x.v, 4 * sizeof(float)); }
+// The first `count` lanes.
 LANE_INLINE void store_part(float* p, F32 x, std::int64_t count) {
   for (int i = 0; i < count; ++i) p[i] = x.v[i];
 }
@@ -70,6 +73,13 @@ LANE_INLINE F32 load_f16(const void* p) {
   std::memcpy(h, p, sizeof h);
   LANE_EACH(F32, f16_value(h[i]));
 }
+// Eight pairs of f16 values, apart.
+LANE_INLINE void load_f16_pairs(const std::uint32_t (&pairs)[8], F32& first, F32& second) {
+  for (int i = 0; i < 8; ++i) {
+    first.v[i] = f16_value(static_cast<std::uint16_t>(pairs[i]));
+    second.v[i] = f16_value(static_cast<std::uint16_t>(pairs[i] >> 16));
+  }
+}
 LANE_INLINE F32 load_bf16(const void* p) {
   std::uint16_t h[8];
   std::memcpy(h, p, sizeof h);
@@ -91,13 +101,12 @@ LANE_INLINE F32 load_i8(const void* p) { LANE_EACH(F32, static_cast<float>(stati
 LANE_INLINE F32 load_u8(const void* p) { LANE_EACH(F32, static_cast<float>(static_cast<const std::uint8_t*>(p)[i])); }
 
 template <class V>
-LANE_INLINE V pair_sums_of(V a, V b) {
+LANE_INLINE V fold_halves_of(V a, V b, V c, V d) {
+  const V* all[] = {&a, &b, &c, &d};
   V r;
-  for (int half = 0; half < 8; half += 4) {
-    r.v[half] = a.v[half] + a.v[half + 1];
-    r.v[half + 1] = a.v[half + 2] + a.v[half + 3];
-    r.v[half + 2] = b.v[half] + b.v[half + 1];
-    r.v[half + 3] = b.v[half + 2] + b.v[half + 3];
+  for (int i = 0; i < 8; ++i) {
+    const auto* v = all[i % 4]->v + i / 4 * 4;
+    r.v[i] = (v[0] + v[2]) + (v[1] + v[3]);
   }
   return r;
 }
@@ -110,9 +119,9 @@ LANE_INLINE V half_sums_of(V a, V b) {
   }
   return r;
 }
-// Sums of neighbours: [a01 a23 b01 b23 | a45 a67 b45 b67].
-LANE_INLINE I32 pair_sums(I32 a, I32 b) { return pair_sums_of(a, b); }
-LANE_INLINE F32 pair_sums(F32 a, F32 b) { return pair_sums_of(a, b); }
+// Within each half, the sums of four vectors' lanes: [a b c d | a b c d], each (0 + 2) + (1 + 3).
+LANE_INLINE I32 fold_halves(I32 a, I32 b, I32 c, I32 d) { return fold_halves_of(a, b, c, d); }
+LANE_INLINE F32 fold_halves(F32 a, F32 b, F32 c, F32 d) { return fold_halves_of(a, b, c, d); }
 // [lower halves added to upper halves]: [a0+a4 .. a3+a7 b0+b4 .. b3+b7].
 LANE_INLINE I32 half_sums(I32 a, I32 b) { return half_sums_of(a, b); }
 LANE_INLINE F32 half_sums(F32 a, F32 b) { return half_sums_of(a, b); }
@@ -181,6 +190,11 @@ template <int kCount>
 LANE_INLINE Bytes shift_left(Bytes a) {
   LANE_EACH(a.v[i] << kCount);
 }
+// Bit `from` of every byte moved to bit `to`, its neighbours with it, and the bits of `mask` kept. These must come from
+// the same byte.
+LANE_INLINE Bytes move_bits(Bytes a, int from, int to, int mask) { LANE_EACH((a.v[i] << to >> from) & mask); }
+// 255 where an unsigned byte is at least `bound`, else 0.
+LANE_INLINE Bytes at_least(Bytes a, int bound) { LANE_EACH(a.v[i] >= bound ? 255 : 0); }
 // table[index], 16 entries, index bytes below 16.
 LANE_INLINE Bytes look_up(const void* table, Bytes index) {
   LANE_EACH(static_cast<const std::uint8_t*>(table)[index.v[i]]);
@@ -189,16 +203,20 @@ LANE_INLINE Bytes look_up(const void* table, Bytes index) {
 
 // --- products of bytes ---
 inline constexpr bool kAnyWord = true;  // unsigned words up to 255 are multiplied exactly
-using Sums = I32;
-LANE_INLINE Sums no_sums() { return splat(0); }
+// Sums of products, before they are widened: as wide as they get.
+struct Sums {
+  std::int32_t v[8];
+};
+LANE_INLINE Sums no_sums() { return {}; }
 LANE_INLINE Sums add_products(Sums s, Bytes words, Bytes x) {
   for (int i = 0; i < 8; ++i) {
     for (int j = 4 * i; j < 4 * i + 4; ++j) s.v[i] += words.v[j] * static_cast<std::int8_t>(x.v[j]);
   }
   return s;
 }
-LANE_INLINE I32 dot4(Bytes words, Bytes x) { return add_products(no_sums(), words, x); }
-LANE_INLINE I32 widen(Sums s) { return s; }
+LANE_INLINE I32 widen(Sums s) { return std::bit_cast<I32>(s); }
+LANE_INLINE Sums fold_halves(Sums a, Sums b, Sums c, Sums d) { return fold_halves_of(a, b, c, d); }
+LANE_INLINE I32 dot4(Bytes words, Bytes x) { return widen(add_products(no_sums(), words, x)); }
 LANE_INLINE Bytes magnitude(Bytes w) {
   Bytes r;
   for (int i = 0; i < 32; ++i) r.v[i] = static_cast<std::uint8_t>(w.v[i] & 0x80 ? -w.v[i] : w.v[i]);

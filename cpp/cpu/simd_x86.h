@@ -30,7 +30,14 @@ LANE_INLINE __m256i first_lanes(std::int64_t count) {
 }
 // The first `count` lanes (fewer than 8); the rest are zero.
 LANE_INLINE F32 load_part(const float* p, std::int64_t count) { return {_mm256_maskload_ps(p, first_lanes(count))}; }
-LANE_INLINE void store_part(float* p, F32 x, std::int64_t count) { _mm256_maskstore_ps(p, first_lanes(count), x.v); }
+// The first four lanes.
+LANE_INLINE void store_4(float* p, F32 x) { _mm_storeu_ps(p, _mm256_castps256_ps128(x.v)); }
+// The first `count` lanes; not a masked store, which some processors take a hundred times as long over.
+LANE_INLINE void store_part(float* p, F32 x, std::int64_t count) {
+  float lanes[8];
+  store(lanes, x);
+  for (std::int64_t i = 0; i < count; ++i) p[i] = lanes[i];
+}
 // Four values, twice.
 LANE_INLINE F32 load_twice(const float* p) { return {_mm256_broadcast_ps(reinterpret_cast<const __m128*>(p))}; }
 LANE_INLINE F32 operator+(F32 a, F32 b) { return {_mm256_add_ps(a.v, b.v)}; }
@@ -59,6 +66,14 @@ LANE_INLINE F32 load_bf16(const void* p) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
   return {_mm256_castsi256_ps(_mm256_slli_epi32(wide, 16))};
 }
+// Eight pairs of f16 values, apart.
+LANE_INLINE void load_f16_pairs(const std::uint32_t (&pairs)[8], F32& first, F32& second) {
+  const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs));
+  const __m256i low = _mm256_and_si256(both, _mm256_set1_epi32(0xffff)), high = _mm256_srli_epi32(both, 16);
+  const __m256i apart = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+  first.v = _mm256_cvtph_ps(_mm256_castsi256_si128(apart));
+  second.v = _mm256_cvtph_ps(_mm256_extracti128_si256(apart, 1));
+}
 LANE_INLINE float f16_value(std::uint16_t bits) { return _cvtsh_ss(bits); }
 
 // --- i32 ---
@@ -77,9 +92,17 @@ LANE_INLINE F32 load_u8(const void* p) {
   return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))))};
 }
 
-// Sums of neighbours: [a01 a23 b01 b23 | a45 a67 b45 b67].
-LANE_INLINE I32 pair_sums(I32 a, I32 b) { return {_mm256_hadd_epi32(a.v, b.v)}; }
-LANE_INLINE F32 pair_sums(F32 a, F32 b) { return {_mm256_hadd_ps(a.v, b.v)}; }
+// Within each half, the sums of four vectors' lanes: [a b c d | a b c d], each (0 + 2) + (1 + 3).
+LANE_INLINE I32 fold_halves(I32 a, I32 b, I32 c, I32 d) {
+  const __m256i ab = _mm256_add_epi32(_mm256_unpacklo_epi32(a.v, b.v), _mm256_unpackhi_epi32(a.v, b.v));
+  const __m256i cd = _mm256_add_epi32(_mm256_unpacklo_epi32(c.v, d.v), _mm256_unpackhi_epi32(c.v, d.v));
+  return {_mm256_add_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd))};
+}
+LANE_INLINE F32 fold_halves(F32 a, F32 b, F32 c, F32 d) {
+  const __m256d ab = _mm256_castps_pd(_mm256_add_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v)));
+  const __m256d cd = _mm256_castps_pd(_mm256_add_ps(_mm256_unpacklo_ps(c.v, d.v), _mm256_unpackhi_ps(c.v, d.v)));
+  return {_mm256_add_ps(_mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd)), _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd)))};
+}
 // [lower halves added to upper halves]: [a0+a4 .. a3+a7 b0+b4 .. b3+b7].
 LANE_INLINE I32 half_sums(I32 a, I32 b) {
   return {_mm256_add_epi32(_mm256_permute2x128_si256(a.v, b.v, 0x20), _mm256_permute2x128_si256(a.v, b.v, 0x31))};
@@ -162,6 +185,16 @@ template <int kCount>
 LANE_INLINE Bytes shift_left(Bytes a) {
   return {_mm256_and_si256(_mm256_slli_epi16(a.v, kCount), _mm256_set1_epi8(static_cast<char>(0xff << kCount)))};
 }
+// Bit `from` of every byte moved to bit `to`, its neighbours with it, and the bits of `mask` kept. These must come from
+// the same byte.
+LANE_INLINE Bytes move_bits(Bytes a, int from, int to, int mask) {
+  const __m256i moved = from > to ? _mm256_srli_epi16(a.v, from - to) : _mm256_slli_epi16(a.v, to - from);
+  return {_mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(mask)))};
+}
+// 255 where an unsigned byte is at least `bound`, else 0.
+LANE_INLINE Bytes at_least(Bytes a, int bound) {
+  return {_mm256_cmpeq_epi8(_mm256_max_epu8(a.v, splat_byte(bound).v), a.v)};
+}
 // table[index], 16 entries, index bytes below 16.
 LANE_INLINE Bytes look_up(const void* table, Bytes index) {
   return {_mm256_shuffle_epi8(load_16_twice(table).v, index.v)};
@@ -171,16 +204,22 @@ LANE_INLINE Bytes look_up(const void* table, Bytes index) {
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
 inline constexpr bool kAnyWord = true;  // unsigned words up to 255 are multiplied exactly
 LANE_INLINE I32 dot4(Bytes words, Bytes x) { return {_mm256_dpbusd_epi32(_mm256_setzero_si256(), words.v, x.v)}; }
-using Sums = I32;
-LANE_INLINE Sums no_sums() { return splat(0); }
+// Sums of products, before they are widened: as wide as they get.
+struct Sums {
+  __m256i v;
+};
+LANE_INLINE Sums no_sums() { return {_mm256_setzero_si256()}; }
 LANE_INLINE Sums add_products(Sums s, Bytes words, Bytes x) { return {_mm256_dpbusd_epi32(s.v, words.v, x.v)}; }
-LANE_INLINE I32 widen(Sums s) { return s; }
+LANE_INLINE I32 widen(Sums s) { return {s.v}; }
+LANE_INLINE Sums fold_halves(Sums a, Sums b, Sums c, Sums d) {
+  return {fold_halves(I32{a.v}, I32{b.v}, I32{c.v}, I32{d.v}).v};
+}
 #else
 inline constexpr bool kAnyWord = false;  // words above 128 would saturate the sum of two products
 LANE_INLINE I32 dot4(Bytes words, Bytes x) {
   return {_mm256_madd_epi16(_mm256_maddubs_epi16(words.v, x.v), _mm256_set1_epi16(1))};
 }
-// Sums of products in 16 bits, before they are widened.
+// Sums of products, before they are widened: in 16 bits.
 struct Sums {
   __m256i v;
 };
@@ -189,6 +228,11 @@ LANE_INLINE Sums add_products(Sums s, Bytes words, Bytes x) {
   return {_mm256_add_epi16(s.v, _mm256_maddubs_epi16(words.v, x.v))};
 }
 LANE_INLINE I32 widen(Sums s) { return {_mm256_madd_epi16(s.v, _mm256_set1_epi16(1))}; }
+LANE_INLINE Sums fold_halves(Sums a, Sums b, Sums c, Sums d) {
+  const __m256i ab = _mm256_add_epi16(_mm256_unpacklo_epi32(a.v, b.v), _mm256_unpackhi_epi32(a.v, b.v));
+  const __m256i cd = _mm256_add_epi16(_mm256_unpacklo_epi32(c.v, d.v), _mm256_unpackhi_epi32(c.v, d.v));
+  return {_mm256_add_epi16(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd))};
+}
 #endif
 // Signed words: |w| · (x with w's sign). x is within -127..127, so the sum of two products fits 16 bits.
 LANE_INLINE Bytes magnitude(Bytes w) { return {_mm256_abs_epi8(w.v)}; }

@@ -9,6 +9,7 @@
 // Hardware-Accelerated Machine Learning", ASPLOS 2023.
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "cpp/planner/arena_strategies.h"
@@ -16,8 +17,8 @@
 namespace lane {
 namespace {
 
-constexpr size_t kMostArrays = 512;
-constexpr int64_t kMostSteps = 20'000'000;  // arrays looked at, in all: a few hundred milliseconds
+constexpr size_t kMostArrays = 256;
+constexpr int64_t kMostSteps = 5'000'000;  // arrays looked at, in all: a few hundred milliseconds
 
 struct Clique {
   std::vector<uint32_t> members;
@@ -26,14 +27,13 @@ struct Clique {
 
 class Search {
  public:
-  Search(const ArenaGraph& graph, const ArenaSoFar& so_far)
+  Search(const ArenaGraph& graph, Placement best, int64_t lower_bound)
       : graph_(graph),
-        lower_bound_(so_far.lower_bound_bytes),
-        best_(so_far.best),
+        lower_bound_(lower_bound),
+        best_(std::move(best)),
         floors_(graph.size(), 0),
         offsets_(graph.size(), kToCome),
         cliques_of_(graph.size()) {
-    if (best_.offsets.empty()) best_.total_bytes = std::numeric_limits<int64_t>::max();
     find_cliques();
   }
 
@@ -154,8 +154,9 @@ class Search {
 }  // namespace
 
 Placement place_by_search(const ArenaGraph& graph, const ArenaSoFar& so_far) {
-  if (graph.size() > kMostArrays) return so_far.best.offsets.empty() ? place_by_size(graph, so_far) : so_far.best;
-  return Search(graph, so_far).run();
+  Placement best = so_far.best.offsets.empty() ? place_by_size(graph, so_far) : so_far.best;
+  if (graph.size() > kMostArrays) return best;
+  return Search(graph, std::move(best), so_far.lower_bound_bytes).run();
 }
 
 }  // namespace lane

@@ -10,7 +10,7 @@ namespace lane {
 namespace {
 
 // What one promotion may cost in all: conflicts looked at. A few hundred milliseconds.
-constexpr size_t kPromotionConflicts = 10'000'000;
+constexpr size_t kPromotionConflicts = 4'000'000;
 constexpr size_t kPromotionRounds = 100;
 
 using Keys = std::vector<double>;  // by array: the highest is placed first

@@ -30,14 +30,19 @@ std::string padded(uint64_t number) {
   return std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits;
 }
 
+bool is_signed(GgufKind kind) {
+  return kind == GgufKind::kI8 || kind == GgufKind::kI16 || kind == GgufKind::kI32 || kind == GgufKind::kI64;
+}
+
 // The value of a split key, if the key is there; refused if it is not a number.
 std::optional<uint64_t> split_value(const GgufMetadata& metadata, const std::string& path, std::string_view key) {
   const GgufValue* value = metadata.find(key);
   if (value == nullptr) return std::nullopt;
   const std::optional<uint64_t> number = unsigned_of(*value);
   if (!number) {
-    refuse_gguf(ErrorKind::kCheckpoint, path, key_place(key), "value", "a negative number or " + describe_kind(*value),
-                "a whole number from 0");
+    const bool negative = !value->is_array && is_signed(value->kind);
+    refuse_gguf(ErrorKind::kCheckpoint, path, key_place(key), "value",
+                (negative ? "a negative " : "of kind ") + describe_kind(*value), "a whole number from 0");
   }
   return number;
 }

@@ -11,10 +11,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lane.checkpoint.chat import ChatTemplate
 from lane.checkpoint.gguf import Checkpoint
 from lane.checkpoint.tokenizer import Tokenizer
 from lane.devices.chunks import cut
@@ -26,14 +26,19 @@ from lane.sampling import Sampler, Sampling, log_probability
 from lane.schedule.schedule import Schedule
 from lane.stopping import StopStrings
 
+if TYPE_CHECKING:
+    from lane.checkpoint.chat import ChatTemplate  # imported when a conversation needs it
+
 DEVICES = ("cpu",)
+
+Progress = Callable[[int, int], None]  # tokens done, of how many
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One generated token: its id, the text that it completes, and the logarithm of its probability at temperature 1.
 
-    Text held back to the end (as it might have begun a stop string) comes last, with id -1 and logarithm 0.
+    Text is held back while it may be part of a character or a stop string; the last piece has all that is left.
     """
 
     id: int
@@ -68,7 +73,8 @@ class Model:
     device: CpuDevice
     load_seconds: float
     timings: Timings = field(default_factory=Timings)
-    _sequence: int = field(default=0, repr=False)
+    _held: list[int] = field(default_factory=list, repr=False)  # the sequence whose state the device holds
+    _settled: bool = field(default=True, repr=False)  # and whether every step of it ended
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -78,6 +84,8 @@ class Model:
     @cached_property
     def template(self) -> ChatTemplate:
         """The checkpoint's own chat template; a broken one raises only when it is rendered."""
+        from lane.checkpoint.chat import ChatTemplate
+
         return ChatTemplate.from_metadata(self.checkpoint.metadata)
 
     @property
@@ -103,7 +111,7 @@ class Model:
         UsageError for an empty sequence or an id out of range, CapacityError for one longer than the context.
         """
         self._check_tokens(tokens, 0)
-        self._take_state()
+        self._begin()
         return self.device.all_logits(tokens, chunk)
 
     def generate(
@@ -117,12 +125,12 @@ class Model:
         min_p: float | None = None,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[Piece]:
         """Generates up to `n` tokens (None: until the context is full) after a prompt of text or ids.
 
-        Ends early at an end-of-generation token (not given out) or when the text contains one of `stop` (cut off before
-        it). `progress` hears how many of the prompt's tokens are done, of how many, chunk by chunk. UsageError for a
+        Ends early with an end-of-generation token, which is the last piece and no text, or when the text contains one of
+        `stop`, cut off before it. `progress` hears how many of the prompt's tokens are done, of how many, chunk by chunk. UsageError for a
         bad argument, CapacityError when prompt and `n` exceed the context.
         """
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
@@ -159,55 +167,59 @@ class Model:
         return self.device.memory().parts()
 
     def _pieces(
-        self,
-        tokens: Sequence[int],
-        n: int,
-        sampler: Sampler,
-        stops: StopStrings,
-        progress: Callable[[int, int], None],
+        self, tokens: list[int], n: int, sampler: Sampler, stops: StopStrings, progress: Progress
     ) -> Iterator[Piece]:
         device, stream = self.device, self.tokenizer.stream()
         ends = self.tokenizer.stop_ids
-        self.timings = timings = Timings(prefill_tokens=len(tokens))
-        device.prepare(len(tokens))
-        sequence = self._take_state()
+        held = self._begin(tokens)
+        left = tokens[len(held) :]
+        self.timings = timings = Timings(prefill_tokens=len(left))
+        device.prepare(len(left))
         started = time.perf_counter()
-        self._prefill(tokens, progress)
+        self._prefill(held, left, progress)
         for step in range(n):
             logits = device.logits()
             token = sampler.choose(logits)
             timings.add(step, time.perf_counter() - started)
-            if token in ends:
-                break
-            text = stops.push(stream.push(token))
+            last = token in ends or step + 1 == n
+            text = stops.push("" if token in ends else stream.push(token))
+            if last and not stops.hit:
+                text += stops.push(stream.flush()) + stops.finish()
             yield Piece(token, text, log_probability(logits, token))
-            if stops.hit:
+            if last or stops.hit:
                 return
-            self._check_state(sequence)
-            if step + 1 < n:
-                started = time.perf_counter()
-                device.set_token(token)
-                device.decode()
-        rest = stops.push(stream.flush()) + stops.finish()
-        if rest:
-            yield Piece(-1, rest, 0.0)
+            if held is not self._held:
+                raise UsageError("generate: the model has begun another sequence since, allowed one at a time")
+            started = time.perf_counter()
+            device.set_token(token)
+            self._advance(held, [token], device.decode)
 
-    def _take_state(self) -> int:
-        """Begins a sequence of its own: what was generating before it must not go on."""
-        self._sequence += 1
-        return self._sequence
+    def _begin(self, tokens: Sequence[int] = ()) -> list[int]:
+        """Begins a sequence and gives the tokens that the device holds of it: those before, if `tokens` continue them.
 
-    def _check_state(self, sequence: int) -> None:
-        if sequence != self._sequence:
-            raise UsageError("generate: the model has begun another sequence since, allowed one at a time")
+        Whatever was generating must not go on: `_held` is then another list than its own.
+        """
+        count = len(self._held)
+        continues = self._settled and 0 < count < len(tokens) and tokens[:count] == self._held
+        if not continues:
+            self.device.reset()
+        self._held = list(self._held) if continues else []
+        return self._held
 
-    def _prefill(self, tokens: Sequence[int], progress: Callable[[int, int], None]) -> None:
-        self.device.reset()
+    def _prefill(self, held: list[int], tokens: list[int], progress: Progress) -> None:
         done = 0
         for rows in cut(len(tokens)):
-            self.device.prefill(tokens[done : done + rows], done)
+            chunk = tokens[done : done + rows]
+            self._advance(held, chunk, partial(self.device.prefill, chunk, len(held)))
             done += rows
             progress(done, len(tokens))
+
+    def _advance(self, held: list[int], tokens: list[int], run: Callable[[], None]) -> None:
+        """Runs a step over tokens; should it not return, the device holds nothing that can be continued."""
+        self._settled = False
+        run()
+        held += tokens
+        self._settled = True
 
     def _check_tokens(self, tokens: Sequence[int], n: int) -> None:
         if len(tokens) == 0:
@@ -236,6 +248,15 @@ def load(
     `ctx` is the number of positions to hold (default: the model's own, at most 4096), `numerics` one of precise, int8,
     int8x2, `threads` the CPU threads to use (default: all that the process may run on). UsageError, CheckpointError,
     UnsupportedError or CapacityError say what was found and what is allowed.
+
+    >>> model = load(path, ctx=64)
+    >>> text = "".join(piece.text for piece in model.generate("Once upon a time", 8))
+    >>> tokens = model.tokenizer.encode("Once upon a time")
+    >>> logits = model.logits(tokens)
+    >>> logits.shape == (len(tokens), model.device.vocab)
+    True
+    >>> [piece.id for piece in model.generate(tokens, 1)] == [int(logits[-1].argmax())]
+    True
     """
     started = time.perf_counter()
     if device not in DEVICES:

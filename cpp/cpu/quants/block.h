@@ -1,6 +1,6 @@
 // What the formats' files share: reading little-endian fields, and the factors of eight chunks at a time.
 //
-// A format is a struct of static members:
+// A format is a struct of static members, which derives from Block:
 //   kName, kTypeId (ggml's), kBlockElems, kBlockBytes    its geometry
 //   decode(block, out)                                   a block's values in f32, each operation rounded once, in the
 //                                                        order that defines the format
@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "cpp/cpu/simd.h"
+#include "lane_quant_tables.h"
 
 namespace lane::cpu::LANE_ISA {
 
@@ -30,6 +31,14 @@ using std::uint8_t;
 
 inline constexpr int kChunk = 32;  // values of a chunk: the block of a quantised activation
 inline constexpr int kGroup = 8;   // chunks whose factors are read together
+
+// The geometry that a format has in the generated tables.
+template <const tables::Geometry& kGeometry>
+struct Block {
+  static constexpr const char* kName = kGeometry.name;
+  static constexpr int kTypeId = kGeometry.type_id;
+  static constexpr int kBlockElems = kGeometry.block_elems, kBlockBytes = kGeometry.block_bytes;
+};
 
 template <int kUnit>
 struct Factors {
@@ -58,12 +67,45 @@ LANE_INLINE F32 load_f16_fields(const uint8_t* p, int count) {
   return load_f16(fields);
 }
 
-// 16 bytes, one a unit of 16 in the row's order, in the order of Factors: of each four chunks the first halves, then
-// the second ones.
-LANE_INLINE void order_halves(const uint8_t* p, void* out) {
+// Eight bytes, `kStride` apart, as one number.
+template <int kStride>
+LANE_INLINE uint64_t gather_bytes(const uint8_t* p) {
+  uint64_t packed = 0;
+  for (int i = 0; i < 8; ++i) packed |= static_cast<uint64_t>(p[i * kStride]) << 8 * i;
+  return packed;
+}
+
+// Eight fields of four or of two bits, the lowest first, as eight bytes.
+LANE_INLINE uint64_t spread_nibbles(uint32_t packed) {
+  uint64_t x = packed;
+  x = (x | x << 16) & 0x0000ffff0000ffffu;
+  x = (x | x << 8) & 0x00ff00ff00ff00ffu;
+  return (x | x << 4) & 0x0f0f0f0f0f0f0f0fu;
+}
+LANE_INLINE uint64_t spread_pairs(uint32_t packed) {
+  uint64_t x = packed;
+  x = (x | x << 24) & 0x000000ff000000ffu;
+  x = (x | x << 12) & 0x000f000f000f000fu;
+  return (x | x << 6) & 0x0303030303030303u;
+}
+
+// Eight pairs of adjacent f16 fields, the pairs `kStride` bytes apart, of which `count` are there.
+template <int kStride>
+LANE_INLINE void load_f16_pair_fields(const uint8_t* p, int count, F32& first, F32& second) {
+  uint32_t pairs[8] = {};
+  if (count == 8) {
+    for (int i = 0; i < 8; ++i) pairs[i] = read_le<uint32_t>(p + i * kStride);
+  } else {
+    for (int i = 0; i < count; ++i) pairs[i] = read_le<uint32_t>(p + i * kStride);
+  }
+  load_f16_pairs(pairs, first, second);
+}
+
+// 16 bytes, one a unit of 16 in the row's order, in the order of Factors (of each four chunks the first halves, then
+// the second ones), twice. Ordered in a register: bytes stored one by one could not be loaded together at once.
+LANE_INLINE Bytes order_halves(const void* p) {
   static constexpr uint8_t kOrder[16] = {0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-  auto* ordered = static_cast<uint8_t*>(out);
-  for (int i = 0; i < 16; ++i) ordered[i] = p[kOrder[i]];
+  return look_up(p, load_16_twice(kOrder));
 }
 
 }  // namespace lane::cpu::LANE_ISA

@@ -24,8 +24,7 @@ struct Q4_1 {
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int count, Factors<kUnit>& f) {
-    f.scale[0] = load_f16_fields<kBlockBytes>(row + chunk * kBlockBytes, count);
-    f.minimum[0] = load_f16_fields<kBlockBytes>(row + chunk * kBlockBytes + 2, count);
+    load_f16_pair_fields<kBlockBytes>(row + chunk * kBlockBytes, count, f.scale[0], f.minimum[0]);
   }
 };
 

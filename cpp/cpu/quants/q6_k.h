@@ -46,8 +46,8 @@ struct Q6_K {
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
     const F32 d = splat(read_f16(block + 208));
-    int8_t ordered[16];
-    order_halves(block + 192, ordered);
+    int8_t ordered[sizeof(Bytes)];
+    store(ordered, order_halves(block + 192));
     f.scale[0] = d * load_i8(ordered);
     f.scale[1] = d * load_i8(ordered + 8);
   }

@@ -100,6 +100,8 @@ class Checkpoint:
 
     def __init__(self, path: Path, file: _core.GgufFile) -> None:
         self._path = path
+        # In messages: a path may hold bytes that are not text.
+        self._shown = os.fsencode(path).decode(errors="backslashreplace")
         self._file = file
         self._metadata = Metadata(file)
         self._tensors = MappingProxyType({record[0]: TensorInfo(*record) for record in file.tensors()})
@@ -159,7 +161,7 @@ class Checkpoint:
     def data(self, name: str) -> NDArray[np.uint8]:
         """A tensor's bytes as the file holds them: a read-only view, which keeps the file mapped."""
         if name not in self._tensors:
-            raise CheckpointError(f'checkpoint: "{self._path}": tensor "{name}" is missing')
+            raise CheckpointError(f'checkpoint: "{self._shown}": tensor "{name}" is missing')
         return self._file.tensor_data(name)
 
     # The typed look-ups. Each raises CheckpointError, naming the key, for a value of another kind or range,
@@ -242,4 +244,4 @@ class Checkpoint:
         return f"a {kind}" if count is None else f"an array of {count} {kind}"
 
     def _refusal(self, key: str, found: str, allowed: str) -> CheckpointError:
-        return CheckpointError(f'checkpoint: "{self._path}": key "{key}": value is {found}; allowed: {allowed}')
+        return CheckpointError(f'checkpoint: "{self._shown}": key "{key}": value is {found}; allowed: {allowed}')

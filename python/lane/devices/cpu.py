@@ -32,7 +32,9 @@ from lane.schedule.schedule import Schedule
 
 Words = npt.NDArray[np.int64]
 
-_QUANT_COLUMNS = ("words", "second", "scales", "sums")
+_ARRAY_COLUMNS = ("plain", "words", "second", "scales", "sums")
+_SPACE_NUMBER = {space: number for number, space in enumerate(Space)}
+_ELEM_NUMBER = {elem: number for number, elem in enumerate(Elem)}
 
 
 class DeviceError(LaneError):
@@ -91,15 +93,17 @@ class CpuDevice:
         self._matrices: dict[Rows, int] = {}
         self._forms: dict[tuple[int, Head], int] = {}
         self._arena_bytes = 0
+        self._has_run = False
         self._pool = self._lay_pool()
 
     # --- running ------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Forgets all carried state: the next step is at position 0."""
-        for buffer in self._shared():
+        for buffer in self._shared() if self._has_run else ():  # before the first step all is zero, and most untouched
             if buffer.fill is Fill.ZERO:
                 self._program.zero_pool(self._pool.offsets[buffer.name], buffer.elems * ELEM_BYTES[buffer.elem])
+        self._has_run = False
         self._write_param(self._decode.schedule.io.pos, [0])
 
     def prepare(self, count: int, largest: int | None = None) -> None:
@@ -112,7 +116,7 @@ class CpuDevice:
         at = 0
         for rows in cut(len(tokens), largest):
             self._set_inputs(tokens[at : at + rows], pos + at)
-            self._program.run(self._form(rows, Head.LAST), [])
+            self._run(rows, Head.LAST)
             at += rows
 
     def all_logits(self, tokens: Sequence[int], largest: int | None = None) -> F32:
@@ -123,16 +127,16 @@ class CpuDevice:
         for rows in cut(len(tokens), largest):
             self._set_inputs(tokens[at : at + rows], at)
             if rows == 1:
-                self._program.run(self._form(1, Head.LAST), [])
+                self._run(1, Head.LAST)
                 out[at] = self.logits()
             else:
-                self._program.run(self._form(rows, Head.ALL), [out[at : at + rows].reshape(-1)])
+                self._run(rows, Head.ALL, [out[at : at + rows].reshape(-1)])
             at += rows
         return out
 
     def decode(self, steps: int = 1) -> None:
         """Runs the decode step `steps` times, each on the token that the one before chose."""
-        self._program.run(self._form(1, Head.LAST), [], steps)
+        self._run(1, Head.LAST, repeat=steps)
 
     def logits(self) -> F32:
         """The last step's logits of its last row."""
@@ -155,6 +159,7 @@ class CpuDevice:
     def profile(self, rows: int, pos: int = 0) -> list[tuple[Launch, int]]:
         """Each launch of the form over `rows` rows from position `pos` on, and its nanoseconds in one run."""
         self._set_inputs([0] * rows, pos)
+        self._has_run = True
         times = self._program.profile(self._form(rows, Head.LAST), [])
         launches = self.lane.form(rows).schedule.executed()
         return [(item.launch, int(ns)) for item, ns in zip(launches, times, strict=True)]
@@ -204,6 +209,11 @@ class CpuDevice:
                 self._program.write_pool(pool.offsets[buffer.name], array.view(np.uint8))
         return pool
 
+    def _run(self, rows: int, head: Head, externals: Sequence[F32] = (), repeat: int = 1) -> None:
+        form = self._form(rows, head)
+        self._has_run = True
+        self._program.run(form, list(externals), repeat)
+
     def _form(self, rows: int, head: Head) -> int:
         key = (rows, Head.LAST if rows == 1 else head)
         if key not in self._forms:
@@ -225,8 +235,8 @@ class CpuDevice:
 
     def _table_row(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> list[int]:
         space, columns = self._place(buffer, schedule, arena)
-        elem = list(Elem).index(buffer.elem)
-        return [list(Space).index(space), elem, buffer.elems, *(columns.get(c, -1) for c in ("plain", *_QUANT_COLUMNS))]
+        arrays = (columns.get(column, -1) for column in _ARRAY_COLUMNS)
+        return [_SPACE_NUMBER[space], _ELEM_NUMBER[buffer.elem], buffer.elems, *arrays]
 
     def _place(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[str, int]]:
         if buffer.base is not None:

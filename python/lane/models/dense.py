@@ -130,6 +130,11 @@ def read_windows(hparams: Hparams, layers: int, period: int, window: int | None 
     return tuple(width if period == 0 or i % period < period - 1 else 0 for i in range(layers))
 
 
+def read_cap(hparams: Hparams, key: str, default: float) -> float:
+    """A soft cap (0: none)."""
+    return hparams.number(key, default, low=0.0, high=1e6)
+
+
 EMBEDDING: tuple[TensorRow, ...] = (need("token_embd.weight", "vocab", "embd"),)
 FREQ_FACTORS: tuple[TensorRow, ...] = (may("rope_freqs.weight", "half"),)  # divisors of the angles (Llama 3)
 HEAD: tuple[TensorRow, ...] = (need("output_norm.weight", "embd"), may("output.weight", "vocab", "embd"))

@@ -16,6 +16,7 @@ from lane.models.dense import (
     POST_NORMS,
     PRE_NORMS,
     DenseConfig,
+    read_cap,
     read_dense,
     read_windows,
 )
@@ -26,7 +27,6 @@ PERIOD = 2  # the second of every two layers sees everything
 WINDOW = 4096  # of files that name none
 ATTENTION_CAP = 50.0  # likewise
 LOGIT_CAP = 30.0
-MAX_CAP = 1e6
 
 LAYERS_27B = 46  # the one size whose queries are scaled by √(width / heads); no key says so
 
@@ -53,8 +53,8 @@ def read(hparams: Hparams) -> Gemma2Config:
         c.rotation,
         windows=read_windows(hparams, c.layers, PERIOD, WINDOW),
         scale=width**-0.5,
-        attention_cap=hparams.number("attn_logit_softcapping", ATTENTION_CAP, low=0.0, high=MAX_CAP),
-        logit_cap=hparams.number("final_logit_softcapping", LOGIT_CAP, low=0.0, high=MAX_CAP),
+        attention_cap=read_cap(hparams, "attn_logit_softcapping", ATTENTION_CAP),
+        logit_cap=read_cap(hparams, "final_logit_softcapping", LOGIT_CAP),
     )
 
 

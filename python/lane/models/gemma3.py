@@ -22,10 +22,10 @@ from lane.models.dense import (
     POST_NORMS,
     PRE_NORMS,
     DenseConfig,
+    read_cap,
     read_dense,
     read_windows,
 )
-from lane.models.gemma2 import MAX_CAP
 from lane.models.hparams import Hparams
 from lane.models.rotation import Rotation, read_base
 from lane.models.step import StepBuilder
@@ -57,7 +57,7 @@ def read(hparams: Hparams) -> Gemma3Config:
         c.rotation,
         windows=read_windows(hparams, c.layers, PERIOD),
         scale=width**-0.5,
-        logit_cap=hparams.number("final_logit_softcapping", 0.0, low=0.0, high=MAX_CAP),
+        logit_cap=read_cap(hparams, "final_logit_softcapping", 0.0),
         local=Rotation(c.shape.rotated, read_base(hparams, "rope.freq_base_swa", LOCAL_BASE)),
     )
 

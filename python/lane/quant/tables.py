@@ -16,8 +16,8 @@ from lane.quant.registry import FORMATS
 from lane.quant.table import Table
 
 HEADER = """\
-// Written by `python -m lane.quant.tables`: the geometry of every quant format's block, and the constant
-tables // that their bits refer to. Not to be edited.
+// Written by `python -m lane.quant.tables`: the geometry of every quant format's block, and the constant tables
+// that their bits refer to. Not to be edited.
 
 #pragma once
 

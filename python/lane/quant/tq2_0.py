@@ -1,7 +1,7 @@
 """TQ2_0: 256 values of two bits and one scale. x = d · (q - 1), with d = max|x| and q rounded to 0, 1 or 2.
 
-Each 32 bytes of q hold 128 values in four planes of 32. A file may hold the fourth code, which decodes to 2 ·
-d.
+Each 32 bytes of q hold 128 values in four planes of 32. A file may hold the fourth code, which decodes to
+2 · d.
 """
 
 import numpy as np

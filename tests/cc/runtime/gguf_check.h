@@ -39,7 +39,7 @@ inline void check_value(const GgufMetadata& metadata, const GgufValue& value) {
       require(value.kind != GgufKind::kBool || element <= std::byte{1}, "a bool is 0 or 1");
       ++read_bytes;
     }
-    require(value.payload.size() % value.count == 0 || value.count == 0, "elements have one size");
+    require(value.count == 0 || value.payload.size() % value.count == 0, "elements have one size");
   }
   require(read_bytes == value.payload.size(), "the elements are the payload");
 }

@@ -1,7 +1,7 @@
 """A device that says what it is told to, for tests of what the interface does with a device's logits.
 
-It holds the device to the order of calls that a real one needs: state is reset before a sequence, and every token is fed
-at its position, once.
+It holds the device to the order of calls that a real one needs: state is reset before a sequence, and every token is
+fed at its position, once.
 """
 
 from __future__ import annotations
@@ -32,15 +32,20 @@ class ScriptedDevice:
         self.chunks: list[int] = []
         self._next: int | None = None
         self._prompt = 0
+        self.resets = 0
+        self.fails = False  # whether the next step does not return
 
     def prepare(self, count: int) -> None:
         assert count >= 1
 
     def reset(self) -> None:
         self.fed, self.chunks = [], []
+        self.resets += 1
 
     def prefill(self, tokens: Sequence[int], pos: int) -> None:
         assert pos == len(self.fed)
+        if self.fails:
+            raise KeyboardInterrupt
         self.fed += tokens
         self.chunks.append(len(tokens))
         self._prompt = len(self.fed)
@@ -60,6 +65,7 @@ class ScriptedDevice:
 
     def all_logits(self, tokens: Sequence[int], largest: int | None) -> np.ndarray:
         self.reset()
+        self.fed += tokens
         return np.zeros((len(tokens), VOCAB), np.float32)
 
     def memory(self) -> object:

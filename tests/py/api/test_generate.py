@@ -49,15 +49,25 @@ def test_characters_come_whole(folder: Path) -> None:
 
 def test_a_character_cut_by_the_end_is_replaced(folder: Path) -> None:
     model = scripted_model(folder, byte_ids("a€")[:3])
-    found = list(model.generate(PROMPT, 3))
-    assert "".join(piece.text for piece in found) == "a\ufffd"
-    assert found[-1].id == -1
+    assert [piece.text for piece in model.generate(PROMPT, 3)] == ["a", "", "\ufffd"]
 
 
-def test_end_token_ends_and_is_not_given_out(folder: Path) -> None:
+def test_end_token_is_the_last_piece_and_no_text(folder: Path) -> None:
     model = scripted_model(folder, [*byte_ids("hi"), END, *byte_ids("never")])
-    assert "".join(piece.text for piece in model.generate(PROMPT, 10)) == "hi"
+    found = list(model.generate(PROMPT, 10))
+    assert [piece.text for piece in found] == ["h", "i", ""]
+    assert found[-1].id == END
     assert model.timings.decode_tokens == 2
+
+
+def test_end_token_releases_what_was_held_back(folder: Path) -> None:
+    model = scripted_model(folder, [*byte_ids("hi S"), END])
+    assert [piece.text for piece in model.generate(PROMPT, 10, stop="STOP")] == ["h", "i", " ", "", "S"]
+
+
+def test_nothing_follows_a_stop_string_met_by_the_last_token(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("a!€")[:3])
+    assert "".join(piece.text for piece in model.generate(PROMPT, 2, stop="!")) == "a"
 
 
 @pytest.mark.parametrize("stop", ["lo, w", ["zzz", "lo, w"]])
@@ -70,9 +80,7 @@ def test_stop_string_over_many_pieces(folder: Path, stop: str | list[str]) -> No
 
 def test_text_that_only_began_a_stop_string_is_shown(folder: Path) -> None:
     model = scripted_model(folder, byte_ids("ab EN"))
-    found = list(model.generate(PROMPT, 5, stop="END"))
-    assert "".join(piece.text for piece in found) == "ab EN"
-    assert (found[-1].id, found[-1].text) == (-1, "EN")
+    assert [piece.text for piece in model.generate(PROMPT, 5, stop="END")] == ["a", "b", " ", "", "EN"]
 
 
 def test_stop_string_within_a_multibyte_character_s_text(folder: Path) -> None:
@@ -115,6 +123,38 @@ def test_one_sequence_at_a_time(folder: Path) -> None:
     model.logits(PROMPT)
     with pytest.raises(UsageError, match="another sequence"):
         next(second)
+
+
+def test_a_prompt_that_continues_is_run_from_there(folder: Path) -> None:
+    model = scripted_model(folder, [5] * 9)
+    list(model.generate(PROMPT, 3))
+    held = [*PROMPT, 5, 5]
+    list(model.generate([*held, 8, 9], 1))
+    assert (device(model).resets, device(model).fed) == (1, [*held, 8, 9])
+    assert device(model).chunks == [2, 1, 2]
+    assert model.timings.prefill_tokens == 2
+
+
+@pytest.mark.parametrize("prompt", [PROMPT, [*PROMPT, 5, 5], [*PROMPT, 5, 6, 7, 8]])
+def test_any_other_prompt_is_run_from_the_start(folder: Path, prompt: list[int]) -> None:
+    model = scripted_model(folder, [5] * 9)
+    list(model.generate(PROMPT, 3))
+    list(model.generate(prompt, 1))
+    assert (device(model).resets, device(model).fed) == (2, prompt)
+
+
+def test_nothing_continues_logits_or_a_step_that_did_not_return(folder: Path) -> None:
+    model = scripted_model(folder, [5] * 9)
+    model.logits(PROMPT)
+    list(model.generate([*PROMPT, 8], 1))
+    assert device(model).fed == [*PROMPT, 8]
+    device(model).fails = True
+    with pytest.raises(KeyboardInterrupt):
+        list(model.generate([*PROMPT, 8, 9], 1))
+    device(model).fails = False
+    resets = device(model).resets
+    list(model.generate([*PROMPT, 8, 9], 1))
+    assert device(model).resets == resets + 1
 
 
 def test_logits_shape(folder: Path) -> None:

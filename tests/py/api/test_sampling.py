@@ -1,4 +1,4 @@
-"""Sampling: each filter against its definition, the draw against the distribution, seeds, and rows that are not numbers."""
+"""Sampling: each filter against its definition, the draw against the distribution, seeds, rows that hold no numbers."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ def before_first(text: str, stops: list[str]) -> tuple[str, bool]:
 def pieces(text: str, cuts: list[int]) -> list[str]:
     """The text cut at positions."""
     at = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    return [text[a:b] for a, b in zip(at, at[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(at)]
 
 
 @given(TEXTS, STOPS, st.lists(st.integers(0, 40), max_size=40))

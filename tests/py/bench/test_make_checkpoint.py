@@ -1,4 +1,4 @@
-"""Made checkpoints: every family and every format is recognised, holds finite values of the right size, and tokenizes."""
+"""Made checkpoints: every family and format is recognised, holds finite values of the right size, and tokenizes."""
 
 from __future__ import annotations
 

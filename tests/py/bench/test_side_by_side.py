@@ -29,7 +29,9 @@ def test_turns_alternate(setting: Setting, tmp_path: Path, monkeypatch: pytest.M
     stand_in.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(stand_in))
     found = list(turns(Path("model.gguf"), setting, 3))
-    assert [(t.test, t.round, t.ratio) for t in found] == [(test, n, r) for n in (1, 2, 3) for test, r in (("pp512", 0.5), ("tg128", 1.5))]
+    assert [(t.test, t.round, t.ratio) for t in found] == [
+        (test, n, r) for n in (1, 2, 3) for test, r in (("pp512", 0.5), ("tg128", 1.5))
+    ]
     log = (tmp_path / "log").read_text().splitlines()
     assert [line.split()[0] for line in log] == ["lane", "peer"] * 3
     assert "-p 512 -n 128 -r 1 --numerics int8 -o json --threads 2" in log[0]

@@ -52,9 +52,9 @@ def test_model(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "roles"),
-    [("smol", (1, 2, 2, {0, 2, 4})), ("gemma", (2, 1, 106, {1, 106, 212}))],
+    [("smol", (1, 2, 2, frozenset({0, 2, 4}))), ("gemma", (2, 1, 106, frozenset({1, 106, 212})))],
 )
-def test_roles(name: str, roles: tuple[int, int, int, set[int]]) -> None:
+def test_roles(name: str, roles: tuple[int, int, int, frozenset[int]]) -> None:
     checkpoint = Checkpoint.open(_folder("LANE_TEST_MODELS") / f"{name}.gguf")
     tokenizer = Tokenizer.from_metadata(checkpoint.metadata)
     assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.eot_id, tokenizer.stop_ids) == roles

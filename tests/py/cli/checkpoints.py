@@ -1,4 +1,4 @@
-"""Small checkpoints for the command line: a good one, and ones that must be refused, each by a change of the good one's bytes."""
+"""Small checkpoints for the command line: a good one, and ones that must be refused, made by changing its bytes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ REFUSED: Mapping[str, tuple[Callable[[bytes], bytes], int, tuple[str, ...]]] = {
     "wrong_magic": (lambda data: b"GGML" + data[4:], 3, ("magic",)),
     "unknown_architecture": (replaced(text_value(b"llama"), text_value(b"xxxxx")), 4, ("architecture 'xxxxx'",)),
     "unsupported_type": (retyped(b"blk.1.ffn_up.weight", I8), 4, ("I8",)),
-    "missing_tensor": (replaced(b"blk.1.ffn_up.weight", b"blk.1.ffn_xx.weight"), 3, ("blk.1.ffn_up.weight", "required")),
+    "missing_tensor": (
+        replaced(b"blk.1.ffn_up.weight", b"blk.1.ffn_xx.weight"),
+        3,
+        ("blk.1.ffn_up.weight", "required"),
+    ),
     "unread_key": (replaced(b"llama.rope.freq_base", b"llama.rope.freq_xxxx"), 4, ("llama.rope.freq_xxxx",)),
     "unknown_tokenizer": (replaced(text_value(b"gpt2"), text_value(b"xxxx")), 4, ("tokenizer.ggml.model", "xxxx")),
 }

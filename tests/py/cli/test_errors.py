@@ -21,7 +21,9 @@ LONG = ("--tokens", "5", "--ctx", "32768", "-n", "32000")  # still going when a 
 
 
 def test_codes_are_those_documented() -> None:
-    codes = {error: error.exit_code for error in (LaneError, UsageError, CheckpointError, UnsupportedError, CapacityError)}
+    codes = {
+        error: error.exit_code for error in (LaneError, UsageError, CheckpointError, UnsupportedError, CapacityError)
+    }
     assert list(codes.values()) == [1, 2, 3, 4, 5]
 
 
@@ -167,9 +169,7 @@ def test_codes_of_what_a_command_raises(monkeypatch: pytest.MonkeyPatch, raised:
 def test_a_reader_that_goes_away(model: Path) -> None:
     """As `lane run … | head -c 1`."""
     arguments = [sys.executable, "-m", "lane", "run", str(model), *LONG]
-    with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
-    ) as child:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as child:
         assert child.stdout is not None and child.stderr is not None
         child.stdout.read(1)
         child.stdout.close()
@@ -180,9 +180,7 @@ def test_a_reader_that_goes_away(model: Path) -> None:
 
 def test_ctrl_c_sums_up(model: Path) -> None:
     arguments = [sys.executable, "-m", "lane", "run", str(model), *LONG]
-    with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
-    ) as child:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as child:
         assert child.stdout is not None and child.stderr is not None
         child.stdout.read(1)
         child.send_signal(signal.SIGINT)

@@ -47,7 +47,9 @@ def test_without_a_command_there_is_help(lane: Lane) -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nonsense"]])
 def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
-    program = f"import sys; from lane.cli import main; main({arguments!r}); print([m for m in {HEAVY!r} if m in sys.modules])"
+    program = (
+        f"import sys; from lane.cli import main; main({arguments!r}); print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
     )

@@ -29,7 +29,10 @@ def test_good(lane: Lane, model: Path) -> None:
     assert found["shape"]["layers"] == size.layers
     assert found["shape"]["context"] == size.context
     assert found["tokenizer"] == {"kind": "gpt2", "pre": "gpt-2", "tokens": VOCAB, "bos": 0, "eos": 0, "stops": [0]}
-    assert {use["format"]: use["tensors"] for use in found["formats"]} == {"Q8_0": 7 * size.layers + 2, "F32": 2 * size.layers + 1}
+    assert {use["format"]: use["tensors"] for use in found["formats"]} == {
+        "Q8_0": 7 * size.layers + 2,
+        "F32": 2 * size.layers + 1,
+    }
     assert sum(use["values"] for use in found["formats"]) == found["parameters"]
     assert found["metadata"]["llama.block_count"] == size.layers
     assert found["metadata"]["tokenizer.ggml.tokens"] == f"string[{VOCAB}]"

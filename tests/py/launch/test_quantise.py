@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -29,7 +29,11 @@ SECOND = (0.5 + 127 * 5 * U) / SECOND_WORD_STEPS + (128 + 381) * U
 VALUES = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda v: v == 0 or abs(v) > 2.0**-100)
 BLOCKS = hnp.arrays(np.float32, st.integers(1, 4).map(lambda n: n * QUANT_BLOCK_ELEMS), elements=VALUES)
 
+# Arrays are slow to draw; the time says nothing about the quantiser.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
+
+@unhurried
 @given(BLOCKS)
 def test_error_bounds(x: np.ndarray) -> None:
     words, second, scales = quantise(x)
@@ -42,6 +46,7 @@ def test_error_bounds(x: np.ndarray) -> None:
     assert (np.abs(exact - quantised_values(words, second, scales)) <= SECOND * steps).all()
 
 
+@unhurried
 @given(BLOCKS, st.integers(-20, 20))
 def test_a_power_of_two_scales_the_scale_alone(x: np.ndarray, power: int) -> None:
     words, second, scales = quantise(x)

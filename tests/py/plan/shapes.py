@@ -66,7 +66,6 @@ class Shape:
     kv_heads: int
     hd: int
     dff: int
-    vocab: int
     experts: int = 0
     chosen: int = 0
     shared_dff: int = 0
@@ -183,13 +182,12 @@ def tape(s: Shape) -> Tape:
 
 
 SHAPES: Mapping[str, Shape] = {
-    "dense_70b": Shape(80, 8192, 64, 8, 128, 28672, 128256),
-    "mixture_30b_a3b": Shape(48, 2048, 32, 4, 128, 768, 151936, experts=128, chosen=8),
-    "mixture_235b_a22b": Shape(94, 4096, 64, 4, 128, 1536, 151936, experts=128, chosen=8),
+    "dense_70b": Shape(80, 8192, 64, 8, 128, 28672),
+    "mixture_30b_a3b": Shape(48, 2048, 32, 4, 128, 768, experts=128, chosen=8),
     "hybrid_80b_a3b": Shape(
-        48, 2048, 16, 2, 256, 512, 151936, 512, 10, 512, attention_every=4, value_heads=32, key_heads=16
+        48, 2048, 16, 2, 256, 512, 512, 10, 512, attention_every=4, value_heads=32, key_heads=16
     ),
     "latent_236b": Shape(
-        60, 5120, 128, 128, 128, 1536, 102400, 160, 6, 3072, 1, q_rank=1536, kv_rank=512, rope_dims=64
+        60, 5120, 128, 128, 128, 1536, 160, 6, 3072, 1, q_rank=1536, kv_rank=512, rope_dims=64
     ),
 }

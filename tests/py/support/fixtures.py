@@ -47,13 +47,14 @@ class Fixture:
         """The checkpoint's file."""
         return DATA / self.folder / self.name / "model.gguf"
 
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint, opened."""
-        return Checkpoint.open(self.path)
+    def open(self, context: int | None = None) -> tuple[Checkpoint, Model]:
+        """The checkpoint and its recognised model, for `context` positions (default: what the reference needs)."""
+        checkpoint = Checkpoint.open(self.path)
+        return checkpoint, recognise(checkpoint, context or self.context)
 
     def model(self, context: int | None = None) -> Model:
-        """The recognised model, for `context` positions (default: what the reference needs)."""
-        return recognise(self.checkpoint(), context or self.context)
+        """The recognised model alone."""
+        return self.open(context)[1]
 
     @cached_property
     def reference(self) -> Reference:

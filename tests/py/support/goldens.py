@@ -19,5 +19,11 @@ def check_golden(name: str, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return
+    assert text.splitlines() == golden_text(name).splitlines(), f"golden {name} differs"
+
+
+def golden_text(name: str) -> str:
+    """What the golden `name` holds."""
+    path = GOLDENS / name
     assert path.exists(), f"golden {name} is missing; {flags.UPDATE_GOLDENS.name}=1 writes it"
-    assert text.splitlines() == path.read_text().splitlines(), f"golden {name} differs"
+    return path.read_text()

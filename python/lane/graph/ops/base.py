@@ -12,6 +12,7 @@ import enum
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -82,10 +83,18 @@ class Op:
 
     def read(self) -> tuple[str, ...]:
         """Names of the tensors read, updated ones included."""
-        return _names(self, "reads") + _names(self, "updates")
+        return self._read
 
     def written(self) -> tuple[str, ...]:
         """Names of the tensors written, updated ones included."""
+        return self._written
+
+    @cached_property
+    def _read(self) -> tuple[str, ...]:
+        return _names(self, "reads") + _names(self, "updates")
+
+    @cached_property
+    def _written(self) -> tuple[str, ...]:
         return _names(self, "writes") + _names(self, "updates")
 
     def output_elem(self) -> Elem:

@@ -1,0 +1,134 @@
+"""Every architecture: its steps verify and run, with and without the tensors a file may have, under both heads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lane.graph.graph import Head
+from lane.graph.ops import Attention, Gather, Rotate, Scale
+from lane.graph.ops.base import Array, Op
+from lane.graph.reference import Reference
+from lane.launch.attention import RopeLayout
+from lane.models.recognise import Model
+from lane.models.registry import ARCHITECTURES
+from tests.py.models.tiny import BY_NAME, VOCAB, Tiny, tiny
+
+NAMES = [a.name for a in ARCHITECTURES]
+TOKENS = [1, 7, 7, 39, 0, 22, 5, 13]
+
+
+def logits(model: Model) -> Array:
+    return Reference(model.source.matrix).run(model.step(len(TOKENS), Head.ALL), TOKENS, 0)
+
+
+def ops(model: Model, kind: type[Op]) -> list[Op]:
+    return [op for op in model.step(1).ops if isinstance(op, kind)]
+
+
+@pytest.mark.parametrize("optional", [False, True], ids=["required alone", "optional too"])
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_run_and_agree(name: str, optional: bool, tmp_path: Path) -> None:
+    """A chunk with the head over all rows, its last row alone, and the same tokens one by one."""
+    model = tiny(name, optional=optional).recognise(tmp_path)
+    every = logits(model)
+    assert every.shape == (len(TOKENS), VOCAB)
+    assert np.isfinite(every).all()
+    last = Reference(model.source.matrix).run(model.step(len(TOKENS), Head.LAST), TOKENS, 0)
+    np.testing.assert_allclose(last, every[-1:], rtol=1e-9)
+    stepwise = Reference(model.source.matrix)
+    for pos, token in enumerate(TOKENS):
+        np.testing.assert_allclose(stepwise.run(model.step(1), [token], pos), every[pos : pos + 1], rtol=1e-9)
+
+
+OPTIONAL = [(a.name, row.pattern) for a in ARCHITECTURES for row in a.tensors if not row.required]
+
+
+@pytest.mark.parametrize(("name", "pattern"), OPTIONAL)
+def test_an_optional_tensor_is_used(name: str, pattern: str, tmp_path: Path) -> None:
+    """None is accepted and then forgotten: without it the logits are others."""
+    # phi3's long factors hold above the original context alone
+    changed = {"rope__scaling__original_context_length": 16} if pattern == "rope_factors_long.weight" else {}
+    made = tiny(name, optional=True, **changed)
+    without = Tiny(name, made.metadata, dict(made.tensors))
+    del without.tensors[pattern.format(1)]
+    assert np.abs(logits(made.recognise(tmp_path)) - logits(without.recognise(tmp_path))).max() > 1e-6
+
+
+# --- what sets families apart -----------------------------------------------------------------------------------------
+
+INTERLEAVED = {"llama", "smollm3", "granite"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pair_layouts(name: str, tmp_path: Path) -> None:
+    layouts = {op.layout for op in ops(tiny(name).recognise(tmp_path), Rotate) if isinstance(op, Rotate)}
+    assert layouts == {RopeLayout.INTERLEAVED if name in INTERLEAVED else RopeLayout.SPLIT}
+
+
+def rotated_layers(model: Model) -> list[int]:
+    return [int(op.out.split(".")[1]) for op in ops(model, Rotate) if "attn_q" in op.written()[0]]
+
+
+def windows(model: Model) -> list[int]:
+    return [op.window for op in ops(model, Attention) if isinstance(op, Attention)]
+
+
+def test_smollm3_leaves_every_fourth_layer_unrotated(tmp_path: Path) -> None:
+    assert rotated_layers(tiny("smollm3", block_count=9).recognise(tmp_path)) == [0, 1, 2, 4, 5, 6, 8]
+
+
+def test_granite_rotates_unless_told_not_to(tmp_path: Path) -> None:
+    assert rotated_layers(tiny("granite").recognise(tmp_path)) == [0, 1]
+    assert rotated_layers(tiny("granite", rope__scaling__finetuned=False).recognise(tmp_path)) == []
+    # elsewhere the key says nothing about the rotation
+    assert rotated_layers(tiny("llama", rope__scaling__finetuned=False).recognise(tmp_path)) == [0, 1]
+
+
+def test_granite_scales(tmp_path: Path) -> None:
+    made = tiny("granite", attention__scale=0.125, embedding_scale=12.0, residual_scale=0.5, logit_scale=8.0)
+    model = made.recognise(tmp_path)
+    assert [op.scale for op in ops(model, Attention) if isinstance(op, Attention)] == [0.125, 0.125]
+    assert [op.scale for op in ops(model, Gather) if isinstance(op, Gather)] == [12.0]
+    assert [op.c for op in ops(model, Scale) if isinstance(op, Scale)] == [0.5] * 4 + [0.125]
+
+
+@pytest.mark.parametrize("name", ["gemma", "gemma2", "gemma3"])
+def test_gemma_scales_embeddings_by_the_root_of_the_width(name: str, tmp_path: Path) -> None:
+    gathers = ops(tiny(name).recognise(tmp_path), Gather)
+    assert [op.scale for op in gathers if isinstance(op, Gather)] == [32**0.5]
+
+
+def test_windows(tmp_path: Path) -> None:
+    assert windows(tiny("gemma2", block_count=4).recognise(tmp_path)) == [4096, 0, 4096, 0]
+    own = tiny("gemma2", block_count=4, attention__sliding_window=8)
+    assert windows(own.recognise(tmp_path)) == [8, 0, 8, 0]
+    assert windows(tiny("gemma3", block_count=7).recognise(tmp_path)) == [0] * 7
+    own = tiny("gemma3", block_count=7, attention__sliding_window=8)
+    assert windows(own.recognise(tmp_path)) == [8, 8, 8, 8, 8, 0, 8]
+    own.metadata["attention.sliding_window_pattern"] = 2
+    assert windows(own.recognise(tmp_path)) == [8, 0, 8, 0, 8, 0, 8]
+    own.metadata["attention.sliding_window_pattern"] = [True, False, False, True, True, False, False]
+    assert windows(own.recognise(tmp_path)) == [8, 0, 0, 8, 8, 0, 0]
+    olmo = tiny("olmo2", block_count=5, attention__sliding_window=8)
+    assert windows(olmo.recognise(tmp_path)) == [8, 8, 8, 0, 8]
+
+
+@pytest.mark.parametrize("name", ["llama", "phi3"])
+def test_two_architectures_ignore_a_window(name: str, tmp_path: Path) -> None:
+    assert windows(tiny(name, attention__sliding_window=8).recognise(tmp_path)) == [0, 0]
+
+
+def test_phi3_chooses_its_factors_by_the_context(tmp_path: Path) -> None:
+    made = tiny("phi3", optional=True, rope__scaling__original_context_length=32)
+    long, short = made.recognise(tmp_path, 33), made.recognise(tmp_path, 32)
+    for model, name in ((long, "rope_factors_long.weight"), (short, "rope_factors_short.weight")):
+        cos = model.step(1).tensors["rope.cos"].placement.array  # type: ignore[union-attr]
+        angles = 10000.0 ** (-np.arange(0, 8, 2) / 8) / made.tensors[name]
+        np.testing.assert_allclose(cos[1], np.cos(angles), rtol=1e-6)
+
+
+def test_no_two_architectures_share_a_name() -> None:
+    assert len(BY_NAME) == len(ARCHITECTURES)

@@ -1,0 +1,262 @@
+"""What recognition refuses, each by name: tensors, metadata, architectures, contexts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lane.errors import CheckpointError, LaneError, UnsupportedError
+from lane.models.recognise import DEFAULT_CONTEXT, LONGEST_CONTEXT
+from lane.models.registry import ARCHITECTURES
+from tests.py.models.tiny import Tiny, Value, tiny
+
+NAN, INF = float("nan"), float("inf")
+
+
+def refused(made: Tiny, folder: Path, context: int | None = None) -> LaneError:
+    with pytest.raises(LaneError) as caught:
+        made.recognise(folder, context)
+    return caught.value
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+REQUIRED = [(a.name, row.pattern) for a in ARCHITECTURES for row in a.tensors if row.required]
+ALL = [(a.name, row.pattern) for a in ARCHITECTURES for row in a.tensors]
+
+
+@pytest.mark.parametrize(("name", "pattern"), REQUIRED)
+def test_a_missing_tensor(name: str, pattern: str, tmp_path: Path) -> None:
+    made = tiny(name)
+    del made.tensors[pattern.format(1)]
+    error = refused(made, tmp_path)
+    assert isinstance(error, CheckpointError)
+    assert f"tensor '{pattern.format(1)}': not in the file" in str(error)
+
+
+@pytest.mark.parametrize(("name", "pattern"), ALL)
+def test_a_tensor_of_another_shape(name: str, pattern: str, tmp_path: Path) -> None:
+    made = tiny(name, optional=True)
+    tensor = pattern.format(1)
+    if tensor == "token_embd.weight":  # its rows are the vocabulary, whatever their number; its columns are not
+        made.tensors[tensor] = np.concatenate([made.tensors[tensor]] * 2, axis=1)
+    else:
+        made.tensors[tensor] = np.concatenate([made.tensors[tensor]] * 2)
+    error = refused(made, tmp_path)
+    assert isinstance(error, CheckpointError)
+    assert f"tensor '{tensor}': found shape {list(made.tensors[tensor].shape[::-1])}, allowed [" in str(error)
+
+
+@pytest.mark.parametrize("tensor", ["blk.0.attn_sinks.weight", "blk.2.attn_norm.weight", "output.scale", "x"])
+def test_an_unknown_tensor(tensor: str, tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.tensors[tensor] = np.ones(32, np.float32)
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert f"tensor '{tensor}': architecture 'llama' does not use it" in str(error)
+
+
+def test_an_embedding_that_is_no_matrix(tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.tensors["token_embd.weight"] = np.ones(32, np.float32)
+    assert "tensor 'token_embd.weight': not in the file as a matrix" in str(refused(made, tmp_path))
+
+
+def test_a_type_that_holds_no_matrix(tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.tensors["blk.0.ffn_up.weight"] = np.ones((64, 32), np.int32)
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert "I32" in str(error)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, NAN, INF])
+def test_factors_that_divide_by_nothing_sensible(factor: float, tmp_path: Path) -> None:
+    made = tiny("llama", optional=True)
+    made.tensors["rope_freqs.weight"][2] = factor
+    model = made.recognise(tmp_path)
+    with pytest.raises(
+        CheckpointError, match=r"tensor 'rope_freqs\.weight': found 4 factors, allowed 4 finite numbers"
+    ):
+        model.step(1)
+
+
+# --- metadata ---------------------------------------------------------------------------------------------------------
+
+WHOLE = (
+    "block_count",
+    "context_length",
+    "embedding_length",
+    "feed_forward_length",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.key_length",
+    "attention.value_length",
+    "rope.dimension_count",
+    "rope.scaling.original_context_length",
+)
+BAD_WHOLE: tuple[Value, ...] = (0, -1, 1 << 32, (1 << 63) - 1, 2.5, NAN, True, "4", [4, 4])
+
+
+@pytest.mark.parametrize("value", BAD_WHOLE, ids=str)
+@pytest.mark.parametrize("key", WHOLE)
+def test_a_count_that_is_none(key: str, value: Value, tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.metadata[key] = value
+    error = refused(made, tmp_path)
+    assert isinstance(error, CheckpointError)
+    assert f"metadata key 'llama.{key}': found " in str(error)
+    assert "allowed a whole number from 1 to " in str(error)
+
+
+BAD_NUMBERS: tuple[Value, ...] = (NAN, INF, -INF, -1.0, 1e300, True, "1", [1, 2])
+
+
+@pytest.mark.parametrize("value", BAD_NUMBERS, ids=str)
+@pytest.mark.parametrize(
+    "key",
+    ["attention.layer_norm_rms_epsilon", "rope.freq_base", "rope.scale_linear", "rope.scaling.factor"],
+)
+def test_a_number_that_is_none(key: str, value: Value, tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.metadata[key] = value
+    error = refused(made, tmp_path)
+    assert isinstance(error, CheckpointError)
+    assert f"metadata key 'llama.{key}': found " in str(error)
+    assert "allowed a number from " in str(error)
+
+
+@pytest.mark.parametrize(
+    "key", [k for k in WHOLE[:5] if k != "attention.head_count_kv"] + ["attention.layer_norm_rms_epsilon"]
+)
+def test_a_missing_key(key: str, tmp_path: Path) -> None:
+    made = tiny("llama")
+    del made.metadata[key]
+    assert f"metadata key 'llama.{key}': not in the file, required" in str(refused(made, tmp_path))
+
+
+CONTRADICTIONS: tuple[tuple[str, dict[str, Value], str], ...] = (
+    (
+        "llama",
+        {"attention.head_count": 4, "attention.head_count_kv": 3},
+        "attention.head_count is 4, allowed a multiple",
+    ),
+    ("llama", {"attention.head_count": 5, "attention.head_count_kv": 5}, "embedding_length is 32, allowed a multiple"),
+    ("llama", {"rope.dimension_count": 10}, "rope.dimension_count is 10, allowed an even number up to 8"),
+    ("llama", {"rope.dimension_count": 5}, "rope.dimension_count is 5, allowed an even number up to 8"),
+    ("llama", {"attention.key_length": 16}, "tensor 'blk.0.attn_q.weight': found shape [32, 32], allowed [32, 64]"),
+    ("llama", {"block_count": 3}, "tensor 'blk.2.attn_norm.weight': not in the file"),
+    ("llama", {"block_count": 1}, "tensor 'blk.1.attn_norm.weight': architecture 'llama' does not use it"),
+    ("gemma2", {"attention.sliding_window": 0}, "'gemma2.attention.sliding_window': found 0"),
+    ("gemma3", {"attention.sliding_window": 0}, "'gemma3.attention.sliding_window': found 0"),
+    ("gemma3", {"attention.sliding_window_pattern": 2}, "'gemma3.attention.sliding_window_pattern'"),
+    (
+        "gemma3",
+        {"attention.sliding_window": 8, "attention.sliding_window_pattern": [True]},
+        "'gemma3.attention.sliding_window_pattern': found array([ True]), allowed 2 times true or false",
+    ),
+    ("granite", {"logit_scale": 0.0}, "'granite.logit_scale': found 0.0"),
+    ("granite", {"rope.scaling.finetuned": 1}, "'granite.rope.scaling.finetuned': found 1, allowed true or false"),
+    ("llama", {"rope.scaling.type": 3}, "'llama.rope.scaling.type': found 3, allowed a string"),
+)
+
+
+@pytest.mark.parametrize(("name", "changed", "why"), CONTRADICTIONS, ids=[c[2][:60] for c in CONTRADICTIONS])
+def test_metadata_that_contradicts_itself_or_the_tensors(
+    name: str, changed: dict[str, Value], why: str, tmp_path: Path
+) -> None:
+    made = tiny(name)
+    made.metadata.update(changed)
+    assert why in str(refused(made, tmp_path))
+
+
+NOT_RUN: tuple[tuple[str, str, Value], ...] = (
+    ("llama", "expert_count", 8),
+    ("llama", "rope.scaling.type", "dynamic"),
+    ("llama", "attention.causal", False),
+    ("qwen3", "pooling_type", 3),
+    ("llama", "attention.clamp_kqv", 8.0),
+    ("qwen2", "rope.dimension_sections", [2, 1, 1, 0]),
+    ("qwen2", "attention.sliding_window", 8),
+    ("gemma3", "attn_logit_softcapping", 50.0),
+    ("granite", "deepstack_mapping", [1, 0]),
+    ("smollm3", "attention.scale", 0.5),
+)
+
+
+@pytest.mark.parametrize(("name", "key", "value"), NOT_RUN)
+def test_metadata_that_changes_results_and_is_not_run(name: str, key: str, value: Value, tmp_path: Path) -> None:
+    made = tiny(name)
+    made.metadata[key] = value
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert key in str(error) or "8 experts" in str(error)
+
+
+YARN: dict[str, Value] = {
+    "rope.scaling.type": "yarn",
+    "rope.scaling.factor": 4.0,
+    "rope.scaling.original_context_length": 16,
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [("yarn_ext_factor", 0.5), ("yarn_attn_factor", 1.0)])
+def test_a_yarn_of_another_kind(key: str, value: float, tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.metadata.update(YARN)
+    made.recognise(tmp_path)
+    made.metadata[f"rope.scaling.{key}"] = value
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert f"'llama.rope.scaling.{key}': found {value}" in str(error)
+
+
+HARMLESS: tuple[tuple[str, dict[str, Value]], ...] = (
+    ("llama", {"vocab_size": 40, "rope.dimension_count": 8, "attention.sliding_window": 4096}),
+    ("llama", {"expert_count": 0, "expert_used_count": 0, "attention.causal": True}),
+    ("llama", YARN | {"rope.scaling.yarn_ext_factor": 1.0, "rope.scaling.yarn_attn_factor": 1.0 + 0.1 * np.log(4.0)}),
+    ("llama", YARN | {"rope.scaling.yarn_beta_fast": 32.0, "rope.scaling.yarn_beta_slow": 1.0}),
+    ("phi3", {"attention.sliding_window": 2047, "rope.scaling.attn_factor": 1.19}),
+    ("gemma2", {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "attention.sliding_window": 8}),
+    ("olmo2", YARN | {"attention.sliding_window": 8, "attention.sliding_window_pattern": [True, False]}),
+    ("qwen3", {"attention.key_length": 8, "attention.value_length": 8, "pooling_type": 0}),
+)
+
+
+@pytest.mark.parametrize(("name", "changed"), HARMLESS, ids=[f"{n} {next(iter(c))}" for n, c in HARMLESS])
+def test_keys_that_converters_write_are_read(name: str, changed: dict[str, Value], tmp_path: Path) -> None:
+    made = tiny(name)
+    made.metadata.update(changed)
+    made.recognise(tmp_path).step(1)
+
+
+# --- architectures and contexts ---------------------------------------------------------------------------------------
+
+
+def test_an_unknown_architecture(tmp_path: Path) -> None:
+    made = Tiny("mamba", {}, {"token_embd.weight": np.ones((40, 32), np.float32)})
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert "architecture 'mamba'" in str(error) and "llama" in str(error)
+
+
+def test_contexts(tmp_path: Path) -> None:
+    made = tiny("llama")
+    assert made.recognise(tmp_path).context == 64
+    assert made.recognise(tmp_path, 10).context == 10
+    assert made.recognise(tmp_path, 100).context == 100  # beyond the model's own: runs
+    assert tiny("llama", context_length=1 << 20).recognise(tmp_path).context == DEFAULT_CONTEXT
+    for context in (0, -1, LONGEST_CONTEXT + 1):
+        error = refused(made, tmp_path, context)
+        assert isinstance(error, UnsupportedError)
+        assert f"a context of {context} positions: allowed 1 to {LONGEST_CONTEXT}" in str(error)
+
+
+def test_a_huge_model_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.metadata["block_count"] = 4096
+    made.metadata["embedding_length"] = 1 << 24
+    made.metadata["attention.head_count"] = 1 << 20
+    assert "tensor 'token_embd.weight': found shape [32, 40], allowed [16777216, 40]" in str(refused(made, tmp_path))

@@ -1,0 +1,97 @@
+"""Tiny checkpoints of every architecture, built from its own tensor table, to be spoiled one thing at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import gguf
+import numpy as np
+
+from lane.checkpoint.gguf import Checkpoint
+from lane.models.architecture import Architecture
+from lane.models.hparams import Hparams
+from lane.models.recognise import Model, recognise
+from lane.models.registry import ARCHITECTURES
+
+Value = bool | int | float | str | list[bool] | list[int]
+
+VOCAB = 40
+
+COMMON: Mapping[str, Value] = {
+    "block_count": 2,
+    "context_length": 64,
+    "embedding_length": 32,
+    "feed_forward_length": 64,
+    "attention.head_count": 4,
+    "attention.head_count_kv": 2,
+}
+
+RMS: Mapping[str, Value] = {"attention.layer_norm_rms_epsilon": 1e-6}
+
+OWN: Mapping[str, Mapping[str, Value]] = {
+    "granite": {**RMS, "logit_scale": 4.0},
+    "starcoder2": {"attention.layer_norm_epsilon": 1e-5},
+}
+
+BY_NAME: Mapping[str, Architecture] = {a.name: a for a in ARCHITECTURES}
+
+
+@dataclass
+class Tiny:
+    """A checkpoint in the making: metadata by key without the architecture's prefix, tensors rows first."""
+
+    name: str
+    metadata: dict[str, Value] = field(default_factory=dict)
+    tensors: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def write(self, path: Path) -> Path:
+        """Writes the checkpoint."""
+        writer = gguf.GGUFWriter(path, self.name)
+        for key, value in self.metadata.items():
+            _add(writer, f"{self.name}.{key}", value)
+        for name, array in self.tensors.items():
+            writer.add_tensor(name, array)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path
+
+    def recognise(self, folder: Path, context: int | None = None) -> Model:
+        """The model of the checkpoint as written."""
+        return recognise(Checkpoint.open(self.write(folder / "tiny.gguf")), context)
+
+
+def tiny(name: str, *, optional: bool = False, **changed: Value) -> Tiny:
+    """A good checkpoint of an architecture; `optional` adds the tensors that a file may have.
+
+    `changed` sets metadata, with __ for a dot.
+    """
+    own = {key.replace("__", "."): value for key, value in changed.items()}
+    made = Tiny(name, {**COMMON, **OWN.get(name, RMS), **own})
+    architecture = BY_NAME[name]
+    config = architecture.read(Hparams({f"{name}.{k}": v for k, v in made.metadata.items()}, name, vocab=VOCAB))
+    random = np.random.default_rng(3)
+    for row in architecture.tensors:
+        if not row.required and not optional:
+            continue
+        shape = tuple(config.dims[d] for d in row.shape)
+        for layer in range(config.layers) if "{}" in row.pattern else [0]:
+            drawn = random.uniform(0.5, 1.5, shape) if "rope" in row.pattern else random.standard_normal(shape) * 0.2
+            made.tensors[row.pattern.format(layer)] = drawn.astype(np.float32)
+    return made
+
+
+def _add(writer: gguf.GGUFWriter, key: str, value: Value) -> None:
+    if isinstance(value, bool):
+        writer.add_bool(key, value)
+    elif isinstance(value, int):
+        writer.add_uint64(key, value) if value >= 0 else writer.add_int64(key, value)
+    elif isinstance(value, float):
+        writer.add_float64(key, value)
+    elif isinstance(value, str):
+        writer.add_string(key, value)
+    else:
+        writer.add_array(key, value)

@@ -78,13 +78,13 @@ _local_python = repository_rule(
     local = True,
 )
 
-def _run_pip(rctx, arguments):
+def _run_pip(rctx, arguments, kind = "--only-binary=:all:", environment = {}):
     installer = rctx.read(rctx.attr._installer).split("\n")[0]
-    common = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--quiet"]
+    common = ["--require-hashes", "--no-deps", kind, "--disable-pip-version-check", "--quiet"]
     result = rctx.execute(
         [installer, "-m", "pip"] + arguments[:1] + common + arguments[1:],
         timeout = 1800,
-        environment = {"PIP_NO_INPUT": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        environment = {"PIP_NO_INPUT": "1", "PYTHONDONTWRITEBYTECODE": "1"} | environment,
     )
     if result.return_code:
         fail("pip %s failed:\n%s" % (" ".join(arguments), result.stderr))
@@ -136,6 +136,50 @@ _wheels = repository_rule(
     environ = _PIP_ENVIRON,
 )
 
+# Members of a source package whose paths start with a prefix, in one folder, which is the label @NAME//:files.
+_EXTRACT = """
+import pathlib, sys, tarfile
+out = pathlib.Path("files")
+out.mkdir()
+with tarfile.open(sys.argv[1]) as package:
+    for member in package:
+        path = member.name.partition("/")[2]
+        if member.isfile() and path.startswith(sys.argv[2]):
+            (out / pathlib.PurePosixPath(path).name).write_bytes(package.extractfile(member).read())
+"""
+
+def _source_files_impl(rctx):
+    lock = rctx.path(rctx.attr.lock)
+    rctx.report_progress("pip download -r " + lock.basename)
+
+    # pip asks a source package's build backend for its metadata, even where only the files are wanted.
+    _run_pip(rctx, ["install", "--target", "backend", "-r", str(rctx.path(rctx.attr.build_lock))])
+    _run_pip(
+        rctx,
+        ["download", "--no-build-isolation", "--dest", "download", "-r", str(lock)],
+        kind = "--no-binary=:all:",
+        environment = {"PYTHONPATH": str(rctx.path("backend"))},
+    )
+    package = rctx.path("download").readdir()[0]
+    installer = rctx.read(rctx.attr._installer).split("\n")[0]
+    extracted = rctx.execute([installer, "-c", _EXTRACT, str(package), rctx.attr.prefix])
+    if extracted.return_code:
+        fail("reading %s failed:\n%s" % (package.basename, extracted.stderr))
+    rctx.delete("backend")
+    rctx.delete("download")
+    rctx.file("BUILD.bazel", 'exports_files(["files"])\n')
+
+_source_files = repository_rule(
+    _source_files_impl,
+    attrs = {
+        "build_lock": attr.label(mandatory = True, allow_single_file = True),
+        "lock": attr.label(mandatory = True, allow_single_file = True),
+        "prefix": attr.string(mandatory = True),
+        "_installer": _INSTALLER,
+    },
+    environ = _PIP_ENVIRON,
+)
+
 def _local_impl(mctx):
     _local_python(name = "local_python")
     for mod in mctx.modules:
@@ -143,6 +187,8 @@ def _local_impl(mctx):
             _pip(name = tag.name, lock = tag.lock, build_file_end = tag.build_file_end)
         for tag in mod.tags.wheels:
             _wheels(name = tag.name, locks = tag.locks)
+        for tag in mod.tags.source_files:
+            _source_files(name = tag.name, lock = tag.lock, build_lock = tag.build_lock, prefix = tag.prefix)
 
 local = module_extension(
     _local_impl,
@@ -151,6 +197,12 @@ local = module_extension(
             "build_file_end": attr.label(doc = "text that ends the repository's BUILD file"),
             "lock": attr.label(mandatory = True),
             "name": attr.string(mandatory = True),
+        }),
+        "source_files": tag_class({
+            "build_lock": attr.label(doc = "what the package's build backend needs", mandatory = True),
+            "lock": attr.label(doc = "one source package", mandatory = True),
+            "name": attr.string(mandatory = True),
+            "prefix": attr.string(doc = "of the wanted files' paths in the package", mandatory = True),
         }),
         "wheels": tag_class({
             "locks": attr.label_list(mandatory = True),

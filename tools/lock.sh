@@ -12,3 +12,4 @@ lock build --constraint runtime.lock
 lock tests --constraint runtime.lock
 lock lint --constraint runtime.lock --constraint build.lock
 lock models --no-deps
+lock vocabularies --no-deps --no-binary llama-cpp-python

@@ -1,5 +1,5 @@
-// The CPU device as lane._core.CpuProgram: arrays by reference, everything else by value. The interpreter is free while a
-// form runs. Views of the checkpoint's mapping are kept alive for as long as the program.
+// The CPU device as lane._core.CpuProgram: arrays by reference, everything else by value. The interpreter is free while
+// a form runs. Views of the checkpoint's mapping are kept alive for as long as the program.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -50,10 +50,9 @@ void write_pool(BoundProgram& bound, std::int64_t offset, const Bytes& bytes) {
 }
 
 OwnedBytes read_pool(BoundProgram& bound, std::int64_t offset, std::int64_t count) {
-  auto owned = std::make_unique<std::uint8_t[]>(static_cast<std::size_t>(count < 0 ? 0 : count));
-  std::uint8_t* data = owned.get();
-  bound.program.read_pool(offset, std::as_writable_bytes(std::span(data, static_cast<std::size_t>(count))));
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::uint8_t*>(p); });
+  auto owned = std::make_unique<std::vector<std::byte>>(bound.program.read_pool(offset, count));
+  std::byte* data = owned->data();
+  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });
   owned.release();
   return OwnedBytes(data, {static_cast<std::size_t>(count)}, owner);
 }
@@ -105,13 +104,15 @@ void bind_cpu(nb::module_& m) {
           "`numerics`: the ordinal in lane.launch.record.Numerics. `isa`: one of cpu_isas(), or None for the fastest.")
       .def("add_matrix", add_matrix, "type_id"_a, "rows"_a, "cols"_a, "runs"_a,
            "The index of a matrix in place: ggml's type number, and runs of whole rows as (bytes, row count).")
-      .def("set_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.set_pool(bytes); }, "bytes"_a,
-           "Allocates the pool, zeroed. Before the first form.")
+      .def(
+          "set_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.set_pool(bytes); }, "bytes"_a,
+          "Allocates the pool, zeroed. Before the first form.")
       .def("write_pool", write_pool, "offset"_a, "data"_a)
       .def("read_pool", read_pool, "offset"_a, "bytes"_a)
-      .def("zero_pool",
-           [](BoundProgram& b, std::int64_t offset, std::int64_t bytes) { b.program.zero_pool(offset, bytes); },
-           "offset"_a, "bytes"_a)
+      .def(
+          "zero_pool",
+          [](BoundProgram& b, std::int64_t offset, std::int64_t bytes) { b.program.zero_pool(offset, bytes); },
+          "offset"_a, "bytes"_a)
       .def("add_form", add_form, "table"_a, "launches"_a, "arena_bytes"_a,
            "The index of a form: its buffer table (lane.launch.table), and each launch's kind and record in one array.")
       .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "Runs a form `repeat` times; writes `externals`.")
@@ -119,5 +120,7 @@ void bind_cpu(nb::module_& m) {
       .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
       .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
   m.def("cpu_isas", cpu_isas, "The instruction sets that this machine runs, the fastest last.");
-  m.def("spec_hash", [] { return lane::spec::kHash; }, "The hash of the launch records that the extension was built for.");
+  m.def(
+      "spec_hash", [] { return lane::spec::kHash; },
+      "The hash of the launch records that the extension was built for.");
 }

@@ -1,8 +1,8 @@
 // Softmax attention of query rows over a cached span.
 //
 // A row's span is cut at multiples of kSpanChunk positions. Each chunk gives a part: the greatest score m, the sum l of
-// e^(s - m), and o = Σ e^(s - m)·v, position after position. Parts are merged in order. So a row's result depends on its
-// position alone, and not on the rows, heads or chunks that are computed beside it. Scores are eight-lane dots.
+// e^(s - m), and o = Σ e^(s - m)·v, position after position. Parts are merged in order. So a row's result depends on
+// its position alone, and not on the rows, heads or chunks that are computed beside it. Scores are eight-lane dots.
 #pragma once
 
 #include "cpp/cpu/kernels.h"

@@ -28,7 +28,8 @@ BufferRow read_row(const std::int64_t* columns, std::int64_t buffer) {
   row.second = columns[spec::kSecond];
   row.scales = columns[spec::kScales];
   if (row.length < 0) {
-    throw Error(ErrorKind::kUsage, column_place(buffer) + "length: found " + std::to_string(row.length) + ", allowed 0 up");
+    throw Error(ErrorKind::kUsage,
+                column_place(buffer) + "length: found " + std::to_string(row.length) + ", allowed 0 up");
   }
   return row;
 }
@@ -75,8 +76,7 @@ void Binder::refuse(const char* field, const std::string& found, const std::stri
 
 void Binder::check(const char* field, std::int64_t value, std::int64_t low, std::int64_t high) const {
   if (value >= low && value <= high) return;
-  refuse(field, std::to_string(value),
-         std::to_string(low) + (high == kMost ? " up" : " to " + std::to_string(high)));
+  refuse(field, std::to_string(value), std::to_string(low) + (high == kMost ? " up" : " to " + std::to_string(high)));
 }
 
 std::int64_t Binder::product(const char* field, std::initializer_list<std::int64_t> sizes) const {
@@ -118,9 +118,9 @@ Operand Binder::array(const BufferRow& buffer, const char* field, const char* wh
 Operand Binder::plain(spec::Ref ref, const char* field, std::int64_t elems, int elem, bool written) {
   const BufferRow& buffer = row(ref, field);
   if (static_cast<int>(buffer.elem) != elem) {
-    throw Error(ErrorKind::kUnsupported,
-                place() + ": " + field + ": found element type " + spec::kElemNames[static_cast<int>(buffer.elem)] +
-                    ", allowed " + spec::kElemNames[elem]);
+    throw Error(ErrorKind::kUnsupported, place() + ": " + field + ": found element type " +
+                                             spec::kElemNames[static_cast<int>(buffer.elem)] + ", allowed " +
+                                             spec::kElemNames[elem]);
   }
   check((std::string(field) + " elements").c_str(), elems, 0, buffer.length);
   return array(buffer, field, "", buffer.plain, elems, 4, written);
@@ -134,7 +134,8 @@ Operand Binder::update(spec::Ref ref, const char* field, std::int64_t elems) {
 QuantOperand Binder::quant(spec::Ref ref, const char* field, std::int64_t elems, bool written) {
   const BufferRow& buffer = row(ref, field);
   check((std::string(field) + " elements").c_str(), elems, 0, buffer.length);
-  if (elems % kBlock != 0) refuse(field, std::to_string(elems) + " elements", "a multiple of " + std::to_string(kBlock));
+  if (elems % kBlock != 0)
+    refuse(field, std::to_string(elems) + " elements", "a multiple of " + std::to_string(kBlock));
   if (buffer.space == spec::Space::kExternal) refuse(field, "an external array", "one with a quantised form");
   if (precise()) refuse(field, "a quantised form under precise", "plain");
   QuantOperand operand;

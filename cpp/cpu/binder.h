@@ -1,7 +1,7 @@
-// Enters: a form's buffer table and, launch by launch, the fields that name buffers. Leaves: operands, with every access
-// proved to lie inside its buffer and every buffer inside its allocation; what each launch touches; the rules that
-// positions and indices must keep at run time. What breaks a rule is refused: launch number, kind, operand, the value
-// found, the value allowed.
+// Enters: a form's buffer table and, launch by launch, the fields that name buffers. Leaves: operands, with every
+// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches; the rules
+// that positions and indices must keep at run time. What breaks a rule is refused: launch number, kind, operand, the
+// value found, the value allowed.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,8 @@ struct BufferRow {
 class Binder {
  public:
   Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
-         spec::Numerics numerics, std::int64_t arena_bytes, std::int64_t pool_bytes, const Kernels& kernels, int threads);
+         spec::Numerics numerics, std::int64_t arena_bytes, std::int64_t pool_bytes, const Kernels& kernels,
+         int threads);
 
   // What follows is about this launch.
   void begin(std::int64_t launch, const char* kind);
@@ -55,8 +56,12 @@ class Binder {
   Operand read(spec::Ref ref, const char* field, std::int64_t elems) { return plain(ref, field, elems, 0, false); }
   Operand write(spec::Ref ref, const char* field, std::int64_t elems) { return plain(ref, field, elems, 0, true); }
   Operand update(spec::Ref ref, const char* field, std::int64_t elems);
-  QuantOperand read_quant(spec::Ref ref, const char* field, std::int64_t elems) { return quant(ref, field, elems, false); }
-  QuantOperand write_quant(spec::Ref ref, const char* field, std::int64_t elems) { return quant(ref, field, elems, true); }
+  QuantOperand read_quant(spec::Ref ref, const char* field, std::int64_t elems) {
+    return quant(ref, field, elems, false);
+  }
+  QuantOperand write_quant(spec::Ref ref, const char* field, std::int64_t elems) {
+    return quant(ref, field, elems, true);
+  }
   const Matrix& matrix(spec::Ref ref, const char* field, std::int64_t rows, std::int64_t cols);
   // A parameter of the caller's that names a row of a table of `limit` rows, `rows` rows from it on being touched.
   Operand position(spec::Ref ref, const char* field, std::int64_t rows, std::int64_t limit);

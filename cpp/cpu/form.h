@@ -1,5 +1,5 @@
-// A form ready to run: its launches as ops in order, with a barrier only where a launch touches what threads may still be
-// writing or reading.
+// A form ready to run: its launches as ops in order, with a barrier only where a launch touches what threads may still
+// be writing or reading.
 #pragma once
 
 #include <atomic>

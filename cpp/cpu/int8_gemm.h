@@ -220,7 +220,7 @@ template <class T, int kRows, bool kTwoWords>
 LANE_INLINE void add_unit(const uint8_t* panel, const TileChunk& tile, int u, F32 (&lane)[kRows][kVectors]) {
   constexpr int kCount = kRows * (1 + kTwoWords);
   I32 d[kCount][kVectors];
-  const auto* x = reinterpret_cast<const int8_t(*)[kChunk]>(&tile.words[0][u * T::kUnit]);
+  const auto* x = reinterpret_cast<const int8_t (*)[kChunk]>(&tile.words[0][u * T::kUnit]);
   unit_products<T, kCount>(panel + u * T::kSteps * kPanelCols * 4, x, d);
   const auto* factors = reinterpret_cast<const float*>(panel + T::kWordBytes) + u * kPanelCols;
 #pragma GCC unroll 8

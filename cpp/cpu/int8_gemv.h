@@ -1,8 +1,8 @@
 // The int8 dot of one activation row with consecutive matrix rows, straight from their blocks.
 //
 // The order of sums, which every int8 projection keeps: with a unit's dot D = Σ (word - zero)·x an exact integer (and,
-// with second words, D + D₂/254 rounded once), a row is Σ over units of D · (scale·xscale) + minimum · (xscale·Σx), each
-// unit two fused multiply-adds in the lane it has (Factors), lanes folded at the end.
+// with second words, D + D₂/254 rounded once), a row is Σ over units of D · (scale·xscale) + minimum · (xscale·Σx),
+// each unit two fused multiply-adds in the lane it has (Factors), lanes folded at the end.
 #pragma once
 
 #include <type_traits>
@@ -141,8 +141,8 @@ LANE_INLINE void unit_dots(const Bytes (&w)[kGroup], const int8_t* x, int count,
   }
 }
 
-// How far ahead of its use a matrix is asked for: past the reach of the processor's own prefetching, which stops at each
-// page's end, and a small part of the first cache.
+// How far ahead of its use a matrix is asked for: past the reach of the processor's own prefetching, which stops at
+// each page's end, and a small part of the first cache.
 inline constexpr int64_t kAheadBytes = 2048;
 
 // Asks for the bytes that will be a group's in kAheadBytes; beyond the matrix that does nothing.
@@ -178,7 +178,8 @@ LANE_INLINE F32 add_group(F32 lanes, const uint8_t* row, int64_t chunk, int coun
 }
 
 template <class F, bool kTwoWords>
-void gemv_rows(const uint8_t* w, int64_t rows, int64_t k, const QuantRows& x, const PreparedRow<F>& prepared, float* y) {
+void gemv_rows(const uint8_t* w, int64_t rows, int64_t k, const QuantRows& x, const PreparedRow<F>& prepared,
+               float* y) {
   const int64_t row_bytes = k / F::kBlockElems * F::kBlockBytes;
   const int64_t chunks = k / kChunk, whole = chunks / kGroup * kGroup;
   for (int64_t r = 0; r < rows; ++r) {

@@ -9,11 +9,11 @@
 
 namespace lane::cpu {
 
-inline constexpr std::int64_t kBlock = 32;         // values of a quantised activation that share a scale
-inline constexpr std::int64_t kPanelCols = 16;     // matrix rows (columns of the product) that a GEMM panel holds
-inline constexpr std::int64_t kTileStreams = 4;    // word rows that a GEMM tile multiplies: activation rows × words each
-inline constexpr std::int64_t kFloatCols = 4;      // matrix rows that a float tile multiplies at once
-inline constexpr std::int64_t kSpanChunk = 64;     // cached positions whose softmax is taken on its own, then merged
+inline constexpr std::int64_t kBlock = 32;       // values of a quantised activation that share a scale
+inline constexpr std::int64_t kPanelCols = 16;   // matrix rows (columns of the product) that a GEMM panel holds
+inline constexpr std::int64_t kTileStreams = 4;  // word rows that a GEMM tile multiplies: activation rows × words each
+inline constexpr std::int64_t kFloatCols = 4;    // matrix rows that a float tile multiplies at once
+inline constexpr std::int64_t kSpanChunk = 64;   // cached positions whose softmax is taken on its own, then merged
 
 // Rows of a quantised activation: k words (and second words, under int8x2) and k / 32 scales a row, rows end to end.
 struct QuantRows {

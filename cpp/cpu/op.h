@@ -13,7 +13,7 @@ namespace lane::cpu {
 struct Worker {
   const Kernels& kernels;
   const Bases& bases;
-  std::byte* scratch;            // of this thread alone, as many bytes as the launch asked for
+  std::byte* scratch;              // of this thread alone, as many bytes as the launch asked for
   const void* prepared = nullptr;  // what the scratch holds from an earlier task of the same launch
 
   template <class T>

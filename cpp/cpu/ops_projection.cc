@@ -1,7 +1,7 @@
 // Projections: which of the device's three ways a gemv launch takes, and how its work is shared.
 //
-// Quantised activation: up to kGemvRows rows stream the matrix once for each, threads taking stretches of its rows; more
-// rows are packed in tiles, threads taking panels of the matrix. Plain activation (float formats; any format under
+// Quantised activation: up to kGemvRows rows stream the matrix once for each, threads taking stretches of its rows;
+// more rows are packed in tiles, threads taking panels of the matrix. Plain activation (float formats; any format under
 // precise): rows of the matrix are decoded to f32, a block of columns at a time, and multiplied in f32 or f64.
 #include <algorithm>
 
@@ -189,7 +189,8 @@ class FloatOp final : public Op {
 }  // namespace
 
 std::unique_ptr<Op> bind_launch(const spec::Gemv& launch, Binder& binder) {
-  const std::int64_t read = binder.product("m", {launch.m, launch.k}), written = binder.product("m", {launch.m, launch.n});
+  const std::int64_t read = binder.product("m", {launch.m, launch.k}),
+                     written = binder.product("m", {launch.m, launch.n});
   const Projection p = {binder.matrix(launch.w, "w", launch.n, launch.k), launch.m, launch.k, launch.n};
   const bool int8 = p.w.format->is_block && !binder.precise();
   if (launch.quant != int8) {

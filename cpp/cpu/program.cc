@@ -55,7 +55,8 @@ std::int64_t CpuProgram::add_matrix(std::int64_t type_id, std::int64_t rows, std
     refuse(std::string("matrix in ") + format.name + ": columns", std::to_string(cols),
            "a multiple of " + std::to_string(format.block_elems));
   }
-  auto matrix = std::make_unique<Matrix>(Matrix{&format, rows, cols, cols / format.block_elems * format.block_bytes, {}});
+  auto matrix =
+      std::make_unique<Matrix>(Matrix{&format, rows, cols, cols / format.block_elems * format.block_bytes, {}});
   std::int64_t first = 0;
   for (const Rows& run : runs) {
     if (run.rows < 1 || run.rows > rows - first) {
@@ -94,10 +95,10 @@ void CpuProgram::write_pool(std::int64_t offset, std::span<const std::byte> byte
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
-void CpuProgram::read_pool(std::int64_t offset, std::span<std::byte> bytes) {
+std::vector<std::byte> CpuProgram::read_pool(std::int64_t offset, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const std::byte* from = pool_at(offset, std::ssize(bytes));
-  if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
+  const std::byte* from = pool_at(offset, bytes);
+  return {from, from + bytes};
 }
 
 void CpuProgram::zero_pool(std::int64_t offset, std::int64_t bytes) {
@@ -117,7 +118,8 @@ std::int64_t CpuProgram::add_form(std::span<const std::int64_t> table, std::span
                                   std::int64_t arena_bytes) {
   const std::lock_guard lock(mutex_);
   if (std::ssize(table) % spec::kTableColumns != 0) {
-    refuse("buffer table", std::to_string(table.size()) + " words", "a multiple of " + std::to_string(spec::kTableColumns));
+    refuse("buffer table", std::to_string(table.size()) + " words",
+           "a multiple of " + std::to_string(spec::kTableColumns));
   }
   if (arena_bytes < 0) refuse("arena bytes", std::to_string(arena_bytes), "0 up");
   Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, matrices_, numerics_, arena_bytes, pool_.bytes(),

@@ -41,11 +41,12 @@ class CpuProgram {
   // The pool, zeroed. Before the first form.
   void set_pool(std::int64_t bytes);
   void write_pool(std::int64_t offset, std::span<const std::byte> bytes);
-  void read_pool(std::int64_t offset, std::span<std::byte> bytes);
+  std::vector<std::byte> read_pool(std::int64_t offset, std::int64_t bytes);
   void zero_pool(std::int64_t offset, std::int64_t bytes);
 
   // The number of a form: `table` has kTableColumns words a buffer, `words` each launch's kind and record.
-  std::int64_t add_form(std::span<const std::int64_t> table, std::span<const std::int64_t> words, std::int64_t arena_bytes);
+  std::int64_t add_form(std::span<const std::int64_t> table, std::span<const std::int64_t> words,
+                        std::int64_t arena_bytes);
 
   // Runs a form `repeat` times. Errors before a step, with `repeat` after the steps before it, leave all state whole.
   void run(std::int64_t form, const std::vector<External>& externals, std::int64_t repeat = 1);

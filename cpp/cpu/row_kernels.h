@@ -72,7 +72,8 @@ LANE_INLINE void rotate_pair(float a, float b, float cos, float sin, float* firs
 template <class T>
 LANE_INLINE void rotate_head(const RopeArgs& a, const float* x, const float* cos, const float* sin, float* y) {
   if (a.interleaved) {
-    for (int64_t i = 0; i < a.half; ++i) rotate_pair<T>(x[2 * i], x[2 * i + 1], cos[i], sin[i], y + 2 * i, y + 2 * i + 1);
+    for (int64_t i = 0; i < a.half; ++i)
+      rotate_pair<T>(x[2 * i], x[2 * i + 1], cos[i], sin[i], y + 2 * i, y + 2 * i + 1);
   } else {
     for (int64_t i = 0; i < a.half; ++i) rotate_pair<T>(x[i], x[a.half + i], cos[i], sin[i], y + i, y + a.half + i);
   }
@@ -118,7 +119,8 @@ inline double activate_f64(Activation op, double x, double c) {
     case Activation::kSigmoid:
       return sigmoid_f64(x);
     case Activation::kGelu:
-      return 0.5 * x * (1.0 + __builtin_tanh(__builtin_sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+      return 0.5 * x *
+             (1.0 + __builtin_tanh(__builtin_sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
     case Activation::kSoftplus:
       return (x > 0 ? x : 0.0) + __builtin_log1p(__builtin_exp(-__builtin_fabs(x)));
     case Activation::kTanh:

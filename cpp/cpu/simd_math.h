@@ -26,15 +26,20 @@ LANE_INLINE F32 exp(F32 x) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-// 1 / (1 + e^-x)
-LANE_INLINE F32 sigmoid(F32 x) { return splat(1.0f) / (splat(1.0f) + exp(splat(0.0f) - x)); }
+// y / (1 + e^-x): from e^-|x|, which overflows for neither sign.
+LANE_INLINE F32 times_sigmoid(F32 y, F32 x) {
+  const F32 zero = splat(0.0f), one = splat(1.0f), e = exp(zero - abs(x));
+  return y * select_less(x, zero, e, one) / (one + e);
+}
 
-LANE_INLINE F32 silu(F32 x) { return x / (splat(1.0f) + exp(splat(0.0f) - x)); }
+LANE_INLINE F32 sigmoid(F32 x) { return times_sigmoid(splat(1.0f), x); }
+
+LANE_INLINE F32 silu(F32 x) { return times_sigmoid(x, x); }
 
 // x / 2 · (1 + tanh u) = x · sigmoid(2u), u = sqrt(2/π) · (x + 0.044715 x³)
 LANE_INLINE F32 gelu(F32 x) {
   const F32 cubic = fma(x * x, x * splat(0.044715f), x);
-  return x / (splat(1.0f) + exp(cubic * splat(-1.5957691216057308f)));
+  return times_sigmoid(x, cubic * splat(1.5957691216057308f));
 }
 
 // A polynomial near zero, where 1 - 2 / (e^2x + 1) would cancel.

@@ -22,8 +22,8 @@ struct F64 {
   double v[8];
 };
 
-#define LANE_EACH(type, expression)              \
-  type r;                                        \
+#define LANE_EACH(type, expression)                \
+  type r;                                          \
   for (int i = 0; i < 8; ++i) r.v[i] = expression; \
   return r
 
@@ -147,9 +147,9 @@ LANE_INLINE std::int32_t max_lane(I32 a) {
 
 // --- bytes ---
 #undef LANE_EACH
-#define LANE_EACH(expression)                                                      \
-  Bytes r;                                                                         \
-  for (int i = 0; i < 32; ++i) r.v[i] = static_cast<std::uint8_t>(expression);     \
+#define LANE_EACH(expression)                                                  \
+  Bytes r;                                                                     \
+  for (int i = 0; i < 32; ++i) r.v[i] = static_cast<std::uint8_t>(expression); \
   return r
 
 // 32 values, rounded to nearest even, as signed bytes; every value within -127..127.

@@ -59,9 +59,7 @@ LANE_INLINE F32 power_of_two(F32 n) {
   return {_mm256_castsi256_ps(_mm256_slli_epi32(biased, 23))};
 }
 // Eight f16 or bf16 values.
-LANE_INLINE F32 load_f16(const void* p) {
-  return {_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p)))};
-}
+LANE_INLINE F32 load_f16(const void* p) { return {_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p)))}; }
 LANE_INLINE F32 load_bf16(const void* p) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
   return {_mm256_castsi256_ps(_mm256_slli_epi32(wide, 16))};

@@ -9,8 +9,8 @@
 namespace lane::cpu {
 namespace {
 
-// Spins are pauses of tens of cycles: some ten microseconds, longer than the work that threads usually wait for. A yield
-// costs about a microsecond. Past both, another process holds the processor and sleep is right.
+// Spins are pauses of tens of cycles: some ten microseconds, longer than the work that threads usually wait for. A
+// yield costs about a microsecond. Past both, another process holds the processor and sleep is right.
 constexpr int kSpins = 1000;
 constexpr int kYields = 100;
 

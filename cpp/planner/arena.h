@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace lane {
+#include "cpp/planner/step.h"
 
-inline constexpr size_t kMaxStreams = 4;  // of a form, the step's own included
+namespace lane {
 
 // When an array is live, stream by stream, in launches of that stream counted from 0. On one stream that is the
 // half-open interval [begin, end) of launches.

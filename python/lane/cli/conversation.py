@@ -43,7 +43,11 @@ def fitting(most: int, model: Model, ids: Sequence[int]) -> int:
 
 
 def _read_line() -> str | None:
-    if sys.stdin.isatty():
+    """The next line of stdin, asked for where someone types it; None at its end."""
+    asks = sys.stdin.isatty()
+    if asks:
         click.echo(PROMPT, nl=False, err=True)
     line = sys.stdin.readline()
+    if not line and asks:
+        click.echo(err=True)
     return line.removesuffix("\n") if line else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lane.errors import LaneError
 from lane.graph.graph import StepGraph
@@ -72,32 +72,24 @@ class Buffer:
 
 def lay_out(graph: StepGraph, linked: Sequence[Linked]) -> Mapping[str, Buffer]:
     """The buffers of a schedule, in order of first touch."""
-    buffers: dict[str, Buffer] = {}
+    forms: dict[str, set[Form]] = {}
+    views: dict[str, tuple[str, int]] = {}  # the tensor that each view lies in, and where
     for item in linked:
         for access in item.launch.accesses():
-            tensor = graph.tensors.get(access.name)
-            if tensor is None:
+            if access.name not in graph.tensors:
                 raise ScheduleError(f"buffers: launch '{item.launch}' names '{access.name}', bound to no tensor")
-            buffer = buffers.get(access.name) or _new_buffer(tensor)
-            if access.form is Form.QUANT and not buffer.quant:
-                buffer = replace(buffer, quant=True)
-            elif access.form is Form.PLAIN and not buffer.plain:
-                buffer = replace(buffer, plain=True)
-            buffers[access.name] = buffer
+            forms.setdefault(access.name, set()).add(access.form)
         if isinstance(item.launch, View):
-            view = item.launch
-            buffers[view.out] = _alias(buffers, view)
+            base, offset = views.get(item.launch.src, (item.launch.src, 0))
+            views[item.launch.out] = (base, offset + item.launch.offset)
+    buffers = {name: _buffer(graph.tensors[name], touched, views.get(name)) for name, touched in forms.items()}
     return _share_quantised(buffers)
 
 
-def _new_buffer(tensor: Tensor) -> Buffer:
-    return Buffer(tensor.name, tensor.elems, tensor.elem, _FILLS[tensor.role], False, False, tensor)
-
-
-def _alias(buffers: Mapping[str, Buffer], view: View) -> Buffer:
-    source = buffers[view.src]
-    base, offset = (source.base, source.offset) if source.base is not None else (source.name, 0)
-    return replace(buffers[view.out], fill=Fill.ALIAS, base=base, offset=offset + view.offset)
+def _buffer(tensor: Tensor, forms: set[Form], place: tuple[str, int] | None) -> Buffer:
+    fill = _FILLS[tensor.role] if place is None else Fill.ALIAS
+    plain, quant = Form.PLAIN in forms, Form.QUANT in forms
+    return Buffer(tensor.name, tensor.elems, tensor.elem, fill, plain, quant, tensor, *(place or (None, 0)))
 
 
 def _share_quantised(buffers: dict[str, Buffer]) -> dict[str, Buffer]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bench.make_checkpoint import SIZES, make
 from lane import load
-from tests.py.cli.conftest import Lane
+from tests.py.cli.conftest import Lane, environment
 
 SUMMARY = re.compile(
     r"lane: load [\d.]+ s; prefill (\d+) tokens, [\d.]+ tok/s; (?:decode (\d+) tokens, [\d.]+ tok/s; )?"
@@ -134,3 +138,27 @@ def test_a_broken_template_stops_only_chat(process: Lane, folder: Path) -> None:
     outcome = process("run", path, "--chat", "hello")
     assert outcome.code == 4
     assert "chat template, line 1" in outcome.error()
+
+
+def test_conversation_on_a_terminal(chatty: Path) -> None:
+    """It asks for each turn; Ctrl-D ends it on a line of its own."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "lane", "run", str(chatty), "--chat", "-n", "3"]
+    child = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    os.close(theirs)
+    os.write(ours, b"one\n\x04")
+    out, said = child.communicate(timeout=120)
+    os.close(ours)
+    assert child.returncode == 0
+    assert out.decode() == generated(chatty, "[user]one\n[assistant]", 3) + "\n"
+    assert said.startswith(b"> > \nlane: load ")
+
+
+def test_a_terminal_without_a_prompt(model: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "lane", "run", str(model)]
+    done = subprocess.run(command, stdin=theirs, capture_output=True, env=environment(), timeout=120)
+    os.close(theirs)
+    os.close(ours)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"run: no prompt" in done.stderr

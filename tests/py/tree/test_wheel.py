@@ -61,5 +61,17 @@ def test_contents(wheel: Path) -> None:
     assert not [name for name in names if "BUILD" in name]
 
 
-def test_imports(python: Path) -> None:
-    run(python, "-c", "import lane, lane._core")
+def test_command(wheel: Path, python: Path) -> None:
+    assert run(python.with_name("lane"), "--version") == f"lane {wheel.name.split('-')[1]}\n"
+
+
+def test_runs_a_tiny_model(python: Path) -> None:
+    # The bar of exact arithmetic; tests/py/devices holds every checkpoint to it, and says where it comes from.
+    program = """
+import sys
+import lane, numpy as np
+reference = np.load(sys.argv[1] + "/reference.npz")
+found = lane.load(sys.argv[1] + "/model.gguf", numerics="precise").logits([int(t) for t in reference["tokens"]])
+assert np.linalg.norm(found - reference["logits"]) <= 1e-5 * np.linalg.norm(reference["logits"])
+"""
+    run(python, "-c", program, ROOT / "tests" / "data" / "families" / "llama")

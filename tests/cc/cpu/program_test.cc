@@ -1,0 +1,111 @@
+// Random chains of launches over a few buffers, on several threads against one: a barrier missing between two launches
+// that share bytes gives other bits, and a data race to the thread sanitizer.
+#include "cpp/cpu/program.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "lane_spec.h"
+
+namespace lane::cpu {
+namespace {
+
+constexpr std::int64_t kCols = 64, kRows = 40, kElems = kRows * kCols;
+constexpr std::int64_t kArrays = 4;           // of kElems values in the arena
+constexpr std::int64_t kMatrix = kArrays;     // kCols × kCols in Q8_0
+constexpr std::int64_t kTable = kArrays + 1;  // in the pool, kElems values
+constexpr std::int64_t kRow = kArrays + 2, kToken = kArrays + 3, kLogits = kArrays + 4;
+constexpr std::int64_t kArrayBytes = kElems * 4, kQuantBytes = kElems + kElems / 8;
+constexpr std::int64_t kPoolBytes = kArrayBytes + 64 + 64 + kArrayBytes, kNone = -1;
+
+std::int64_t word(double value) { return std::bit_cast<std::int64_t>(value); }
+
+std::vector<std::int64_t> table() {
+  std::vector<std::int64_t> rows;
+  const auto add = [&](spec::Space space, spec::Elem elem, std::int64_t length, std::int64_t plain,
+                       std::int64_t words = kNone) {
+    const std::int64_t scales = words == kNone ? kNone : words + kElems;
+    rows.insert(rows.end(), {static_cast<std::int64_t>(space), static_cast<std::int64_t>(elem), length, plain, words,
+                             kNone, scales, kNone});
+  };
+  for (std::int64_t i = 0; i < kArrays; ++i) {
+    const std::int64_t at = i * (kArrayBytes + kQuantBytes);
+    add(spec::Space::kArena, spec::Elem::kF32, kElems, at, at + kArrayBytes);
+  }
+  add(spec::Space::kMatrix, spec::Elem::kF32, kCols * kCols, 0);
+  add(spec::Space::kPool, spec::Elem::kF32, kElems, 0);
+  add(spec::Space::kPool, spec::Elem::kI32, 1, kArrayBytes);
+  add(spec::Space::kPool, spec::Elem::kI32, 1, kArrayBytes + 64);
+  add(spec::Space::kPool, spec::Elem::kF32, kElems, kArrayBytes + 128);
+  return rows;
+}
+
+// A launch on random arrays, appended to the stream.
+void add_random_launch(std::mt19937& random, std::vector<std::int64_t>& words) {
+  const auto pick = [&](std::int64_t count) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(count));
+  };
+  const std::int64_t a = pick(kArrays), b = pick(kArrays), c = pick(kArrays), rows = 1 + pick(kRows), n = rows * kCols;
+  const auto add = [&](std::initializer_list<std::int64_t> record) { words.insert(words.end(), record); };
+  switch (pick(6)) {
+    case 0:
+      return add({spec::Scale::kKind, a, b, n, word(0.5)});
+    case 1:
+      return add({spec::Binary::kKind, pick(2), a, b, c, n, kCols, 0});
+    case 2:
+      return add({spec::Norm::kKind, a, kNone, kNone, b, rows, kCols, word(1e-3), pick(2)});
+    case 3:  // the projection cannot write what it reads
+      add({spec::Quant::kKind, a, a, n});
+      return add({spec::Gemv::kKind, a, kMatrix, (a + 1 + pick(kArrays - 1)) % kArrays, kCols, kCols, rows, 1});
+    case 4:
+      return add({spec::SetRow::kKind, kTable, kRow, a, kCols, 1 + pick(5)});
+    default:
+      return add({spec::SwiGlu::kKind, a, b, c, n});
+  }
+}
+
+struct Step {
+  std::vector<std::int64_t> words;
+  std::vector<std::uint8_t> matrix;
+
+  explicit Step(unsigned seed) : matrix(kCols * kCols / 32 * 34) {
+    std::mt19937 random(seed);
+    for (std::uint8_t& byte : matrix) byte = static_cast<std::uint8_t>(random());
+    // Each block's f16 scale: of either sign, near 2^-8.
+    for (std::size_t i = 1; i < matrix.size(); i += 34)
+      matrix[i] = static_cast<std::uint8_t>(0x1c | (matrix[i] & 0x80));
+    for (std::int64_t i = 0; i < kArrays; ++i) {
+      words.insert(words.end(), {spec::Scale::kKind, kTable, i, kElems, word(0.25 * static_cast<double>(i + 1))});
+    }
+    for (int i = 0; i < 60; ++i) add_random_launch(random, words);
+    words.insert(words.end(), {spec::Scale::kKind, 0, kLogits, kElems, word(1.0)});
+    words.insert(words.end(), {spec::ArgMax::kKind, kLogits, kToken, kRow, kElems, 1, 1});
+  }
+};
+
+std::vector<std::byte> run(const Step& step, int threads, int repeat) {
+  CpuProgram program(threads, static_cast<std::int64_t>(spec::Numerics::kInt8), "auto");
+  program.set_pool(kPoolBytes);
+  std::vector<float> start(kElems);
+  for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<float>(i % 37) - 18.0f;
+  program.write_pool(0, std::as_bytes(std::span(start)));
+  program.add_matrix(8, kCols, kCols, {{step.matrix.data(), std::ssize(step.matrix), kCols}});
+  const std::int64_t form = program.add_form(table(), step.words, kArrays * (kArrayBytes + kQuantBytes));
+  program.run(form, {}, repeat);
+  return program.read_pool(0, kPoolBytes);
+}
+
+TEST(Program, ThreadsGiveTheBitsOfOne) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const Step step(seed);
+    const std::vector<std::byte> alone = run(step, 1, 3);
+    for (const int threads : {2, 3}) EXPECT_EQ(run(step, threads, 3), alone) << "seed " << seed << ", " << threads;
+  }
+}
+
+}  // namespace
+}  // namespace lane::cpu

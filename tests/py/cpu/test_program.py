@@ -1,0 +1,405 @@
+"""The device as a program: forms run again, side by side, after a fork, with outputs of the caller's; what it refuses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from lane import _core
+from lane.errors import CapacityError, LaneError, UnsupportedError, UsageError
+from lane.launch.attention import Attention, Rope, RopeLayout
+from lane.launch.data import Gather, SetRow, Slice, View
+from lane.launch.elementwise import Binary, BinaryOp, Scale
+from lane.launch.norm import Norm
+from lane.launch.projection import Gemv, Quant
+from lane.launch.record import Launch, Numerics
+from lane.launch.registry import KIND_NUMBER, KINDS
+from lane.launch.spec import spec_hash
+from lane.launch.step import ArgMax
+from lane.quant.registry import format_named
+from tests.py.cpu.checks import bits, floats
+from tests.py.cpu.matrices import random_matrix
+from tests.py.cpu.one_launch import Case, Device, Plain, run_definition, run_device
+
+POOL, ARENA, MATRIX, EXTERNAL = 1, 0, 2, 3
+F32, I32, F16 = 0, 1, 2
+INT8 = list(Numerics).index(Numerics.INT8)
+
+
+def chain(rng: np.random.Generator, rows: int = 5) -> Case:
+    """Launches that depend on each other in every way: a small step that chooses a row of its table by arg-max."""
+    matrix = random_matrix(format_named("Q4_0"), 64, 64, rng)
+    n = rows * 64
+    arrays: dict[str, Plain] = {
+        "token": np.full(rows, 7, np.int32),
+        "pos": np.array([3], np.int32),
+        **{name: np.zeros(n, np.float32) for name in ("x", "y", "z")},
+        "w": floats(rng, 64),
+        "table": floats(rng, 40, 64),
+    }
+    launches: list[Launch] = [
+        Gather("m", "token", "x", rows, 64),
+        Norm(x="x", w="w", bias=None, out="y", rows=rows, cols=64, eps=1e-5),
+        Quant("y", "y", n),
+        Gemv(x="y", w="m", y="z", k=64, n=64, m=rows, quant=True),
+        Binary(BinaryOp.ADD, "z", "x", "x", n, n),
+        SetRow("table", "pos", "x", 64, rows),
+        ArgMax("x", "token", "pos", 64, rows, rows),
+    ]
+    return Case(launches, arrays, {"m": matrix}, frozenset({"y"}))
+
+
+def test_a_form_again_and_again() -> None:
+    """`repeat` runs are that many runs: the arg-max's token and position carry over."""
+    case = chain(np.random.default_rng(0))
+    one_by_one = case
+    for _ in range(6):
+        one_by_one = Case(case.launches, run_device(one_by_one), case.matrices, case.quantised)
+    for threads in (1, 2, 5):
+        together = Device(case, threads=threads).run(repeat=6)
+        for name, array in one_by_one.arrays.items():
+            np.testing.assert_array_equal(bits(together[name]), bits(array), name)
+
+
+def test_close_to_the_definition() -> None:
+    case = chain(np.random.default_rng(1))
+    found, wanted = run_device(case, threads=2), run_definition(case)
+    np.testing.assert_allclose(
+        found["table"], wanted["table"], rtol=1e-2, atol=1e-2
+    )  # a word of the norm may round apart
+    np.testing.assert_array_equal(found["pos"], wanted["pos"])
+
+
+def test_many_runs_are_one_result() -> None:
+    """Threads race for tasks each run; no result depends on who won."""
+    case = chain(np.random.default_rng(2), rows=33)
+    first = Device(case, threads=4).run()
+    for _ in range(20):
+        again = Device(case, threads=4).run()
+        for name, array in first.items():
+            np.testing.assert_array_equal(bits(again[name]), bits(array), name)
+
+
+def test_programs_side_by_side() -> None:
+    """Two programs, each with its threads, run at once from two Python threads; one program takes its callers in turn."""
+    case = chain(np.random.default_rng(3), rows=9)
+    devices = [Device(case, threads=2), Device(case, threads=3)]
+    wanted = Device(case).run(repeat=3)
+    with ThreadPoolExecutor(4) as pool:
+        results = [r for _ in range(1) for r in pool.map(lambda d: d.run(repeat=3), devices)]
+        for result in results:
+            np.testing.assert_array_equal(bits(result["table"]), bits(wanted["table"]))
+        shared = Device(case, threads=2)
+        list(pool.map(lambda _: shared.program.run(shared.form, [], 1), range(3)))
+    np.testing.assert_array_equal(bits(shared.read("table", "plain").view(np.float32)), bits(wanted["table"]))
+
+
+def test_after_a_fork() -> None:
+    """A child that inherits a program whose threads it does not have starts its own."""
+    case = chain(np.random.default_rng(4))
+    device = Device(case, threads=2)
+    wanted = device.run()["z"]
+    child = os.fork()
+    if child == 0:
+        device.program.write_pool(0, np.zeros(1, np.uint8))
+        again = Device(case, threads=2).run()["z"]
+        device.program.run(device.form, [])
+        os._exit(0 if np.array_equal(bits(again), bits(wanted)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert np.array_equal(bits(Device(case, threads=2).run()["z"]), bits(wanted))
+
+
+def test_profile_times_every_launch() -> None:
+    case = chain(np.random.default_rng(5))
+    device = Device(case, threads=2)
+    times = device.program.profile(device.form, [])
+    assert len(times) == len(case.launches)
+    assert all(t > 0 for t in times)
+    np.testing.assert_array_equal(bits(device.read("z", "plain").view(np.float32)), bits(run_device(case)["z"]))
+
+
+def test_spec_hash() -> None:
+    assert _core.spec_hash() == spec_hash()
+
+
+# --- forms made by hand -------------------------------------------------------------------------------------------------
+
+Row = tuple[int, ...]
+
+
+def row(space: int, elem: int, length: int, plain: int, *, words: int = -1, second: int = -1, scales: int = -1) -> Row:
+    return (space, elem, length, plain, words, second, scales, -1)
+
+
+class Form:
+    """A program of one form, its buffers b0, b1, … as given."""
+
+    def __init__(self, rows: Sequence[Row], *launches: Launch, arena: int = 4096, numerics: int = INT8) -> None:
+        self.program = _core.CpuProgram(2, numerics)
+        self.program.set_pool(4096)
+        data = np.zeros(8 * 34, np.uint8)
+        self.program.add_matrix(format_named("Q8_0").type_id, 8, 32, [(data, 8)])
+        self.program.add_matrix(0, 4, 16, [(np.zeros(4 * 64, np.uint8), 4)])
+        words: list[int] = []
+        for launch in launches:
+            words += [KIND_NUMBER[type(launch)], *launch.encode(lambda name: int(name[1:]))]
+        table = np.array(rows, np.int64).reshape(-1, 8)
+        self.form = self.program.add_form(table, np.array(words, np.int64), arena)
+
+
+def test_external_arrays() -> None:
+    """A run writes the caller's arrays; too few, too many or too short ones are refused before it begins."""
+    form = Form([row(POOL, F32, 8, 0), row(EXTERNAL, F32, 8, 0)], Scale("b0", "b1", 8, 2.0))
+    form.program.write_pool(0, np.arange(8, dtype=np.float32).view(np.uint8))
+    out = np.zeros(9, np.float32)
+    form.program.run(form.form, [out])
+    np.testing.assert_array_equal(out, [*range(0, 16, 2), 0])
+    for arrays in ([], [out, out], [out[:7]]):
+        with pytest.raises(UsageError, match="external array"):
+            form.program.run(form.form, arrays)
+
+
+def test_the_arena_is_poisoned() -> None:
+    form = Form([row(ARENA, F32, 8, 64), row(EXTERNAL, F32, 8, 0)], Scale("b0", "b1", 8, 1.0))
+    out = np.zeros(8, np.float32)
+    form.program.run(form.form, [out])
+    assert np.isnan(out).all()
+
+
+POS = row(POOL, I32, 1, 0)
+X = row(POOL, F32, 64, 64)
+Y = row(POOL, F32, 64, 320)
+SMALL = row(POOL, F32, 8, 576)
+BIG = row(POOL, F32, 100, 4096 - 396)
+NOWHERE = row(POOL, F32, 64, -1)
+ODD = row(POOL, F32, 8, 66)
+HALF = row(POOL, F16, 64, 1024)
+Q = row(POOL, F32, 64, 1088, words=1344, scales=1408)
+HALF_Q = row(POOL, F32, 64, 1088, words=1344)
+M = row(MATRIX, F32, 256, 0)
+WIDE = row(MATRIX, F32, 64, 1)
+ATTENTION = Attention("b0", "b1", "b1", "b2", None, "b0", 1, 4, 2, 8, 8, 4, 1.0)
+
+REFUSALS: dict[str, tuple[Sequence[Row], Launch, type[LaneError], str]] = {
+    "past the pool": ([X, BIG], Scale("b1", "b0", 100, 1.0), UsageError, "x: found 100 elements at byte 3700"),
+    "past the arena": ([row(ARENA, F32, 64, 3842), X], Scale("b0", "b1", 64, 1.0), UsageError, "x: found"),
+    "past the buffer": ([X, SMALL], Scale("b0", "b1", 9, 1.0), UsageError, "y elements: found 9, allowed 0 to 8"),
+    "no array": ([X, NOWHERE], Scale("b0", "b1", 64, 1.0), UsageError, "y: found none, allowed an array"),
+    "unaligned": ([X, ODD], Scale("b0", "b1", 8, 1.0), UsageError, "y: found offset 66, allowed a multiple of 4"),
+    "no such buffer": ([X], Scale("b0", "b7", 8, 1.0), UsageError, "y: found 7, allowed 0 to 0"),
+    "negative length": ([X, Y], Scale("b0", "b1", -1, 1.0), UsageError, "x elements: found -1"),
+    "f16": ([X, HALF], Scale("b0", "b1", 64, 1.0), UnsupportedError, "y: found element type f16, allowed f32"),
+    "i32": ([X, POS], Scale("b0", "b1", 1, 1.0), UnsupportedError, "y: found element type i32, allowed f32"),
+    "matrix as array": ([X, M], Scale("b1", "b0", 8, 1.0), UsageError, "x: found a matrix, allowed an array"),
+    "array as matrix": (
+        [X, Y],
+        Gemv("b0", "b1", "b1", 32, 8, 1, True),
+        UsageError,
+        "w: found space pool, allowed a matrix",
+    ),
+    "no such matrix": ([X, row(MATRIX, F32, 0, 9)], Gemv("b0", "b1", "b0", 32, 8, 1, True), UsageError, "w: found 9"),
+    "matrix rows": (
+        [Q, M, Y],
+        Gemv("b0", "b1", "b2", 32, 9, 1, True),
+        UsageError,
+        "w: found 8 rows of 32, allowed 9 rows",
+    ),
+    "matrix columns": ([Q, M, Y], Gemv("b0", "b1", "b2", 64, 8, 1, True), UsageError, "w: found 8 rows of 32"),
+    "no quantised form": ([X, M, Y], Gemv("b0", "b1", "b2", 32, 8, 1, True), UsageError, "x, words: found none"),
+    "no scales": ([HALF_Q, M, Y], Gemv("b0", "b1", "b2", 32, 8, 1, True), UsageError, "x, scales: found none"),
+    "plain for int8": (
+        [X, M, Y],
+        Gemv("b0", "b1", "b2", 32, 8, 1, False),
+        UsageError,
+        "x: found plain, allowed quantised",
+    ),
+    "quantised for f32": (
+        [Q, WIDE, Y],
+        Gemv("b0", "b1", "b2", 16, 4, 1, True),
+        UsageError,
+        "x: found quantised, allowed plain",
+    ),
+    "no rows": ([Q, M, Y], Gemv("b0", "b1", "b2", 32, 8, 0, True), UsageError, "m: found 0, allowed 1 up"),
+    "huge": ([Q, M, Y], Gemv("b0", "b1", "b2", 2**40, 8, 2**40, True), UsageError, "m: found a size above"),
+    "part of a block": ([X, Q], Quant("b0", "b1", 40), UsageError, "out: found 40 elements, allowed a multiple of 32"),
+    "rows per head": (
+        [X, POS, Y],
+        Rope("b0", "b0", "b0", "b1", "b2", 3, 2, 8, 4, RopeLayout.SPLIT),
+        UsageError,
+        "heads",
+    ),
+    "half": (
+        [X, POS, Y],
+        Rope("b0", "b0", "b0", "b1", "b2", 2, 2, 8, 5, RopeLayout.SPLIT),
+        UsageError,
+        "half: found 5",
+    ),
+    "group": (
+        [X, Y, POS],
+        Attention("b0", "b1", "b1", "b2", None, "b0", 1, 3, 2, 8, 8, 2, 1.0),
+        UsageError,
+        "heads: found 3",
+    ),
+    "cache": ([X, SMALL, POS], ATTENTION, UsageError, "kc elements: found 64, allowed 0 to 8"),
+    "computed position": (
+        [X, Y, row(ARENA, I32, 1, 0)],
+        ATTENTION,
+        UsageError,
+        "pos: found an array that a launch computes",
+    ),
+    "slice": ([X, Y], Slice("b0", "b1", 4, 8, 6, 3), UsageError, "width: found 3, allowed 1 to 2"),
+    "rows of a table": ([X, POS, Y], SetRow("b0", "b1", "b2", 32, 3), UsageError, "count: found 3, allowed 1 to 2"),
+    "columns of a row": ([X, Y], Binary(BinaryOp.ADD, "b0", "b1", "b0", 64, 33, True), UsageError, "n: found 64"),
+    "another's view": ([X, Y], View("b0", "b1", 0, 64), UsageError, "out: found other bytes"),
+    "gather": (
+        [M, POS, Y],
+        Gather("b0", "b1", "b2", 1, 31),
+        UsageError,
+        "table: found 8 rows of 32, allowed rows of 31",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refused(name: str) -> None:
+    """A launch that would reach outside its buffers, or that is none, is refused with its number, kind and operand."""
+    rows, launch, error, message = REFUSALS[name]
+    with pytest.raises(error) as caught:
+        Form(rows, launch)
+    assert str(caught.value).startswith(f"cpu: launch 0 ({launch.kind}): ")
+    assert message in str(caught.value)
+
+
+def test_quantised_under_precise_is_refused() -> None:
+    with pytest.raises(UsageError, match="x: found quantised, allowed plain for a matrix in Q8_0 under precise"):
+        Form([Q, M, Y], Gemv("b0", "b1", "b2", 32, 8, 1, True), numerics=0)
+
+
+def test_second_words_are_needed_under_int8x2() -> None:
+    with pytest.raises(UsageError, match="x, second words: found none"):
+        Form([Q, M, Y], Gemv("b0", "b1", "b2", 32, 8, 1, True), numerics=2)
+
+
+def test_a_position_written_before_its_use_is_refused() -> None:
+    launches = [ArgMax("b0", "b1", "b1", 8, 1, 1), SetRow("b0", "b1", "b2", 8, 1)]
+    with pytest.raises(UsageError, match=r"launch 1 \(set_row\): index: found a parameter that an earlier launch"):
+        Form([X, POS, Y], *launches)
+
+
+@pytest.mark.parametrize("cut", range(1, 7))
+def test_truncated_records_are_refused(cut: int) -> None:
+    form = Form([X, Y], Scale("b0", "b1", 8, 1.0))
+    words = np.array([KIND_NUMBER[Scale], 0, 1, 8, 0], np.int64)
+    table = np.array([X, Y], np.int64)
+    stream = np.concatenate([words, words])[: len(words) + cut - 1]
+    if cut == 1:
+        form.program.add_form(table, stream, 0)
+        return
+    with pytest.raises(UsageError, match=r"launch 1 \(scale\): record: found" if cut < 6 else "launch 2"):
+        form.program.add_form(table, stream if cut < 6 else np.concatenate([words, words, words[:1]]), 0)
+
+
+@pytest.mark.parametrize("kind", [-1, len(KINDS), 2**62])
+def test_unknown_kinds_are_refused(kind: int) -> None:
+    form = Form([X], Scale("b0", "b0", 8, 1.0))
+    with pytest.raises(UsageError, match=f"kind: found {kind}, allowed 0 to {len(KINDS) - 1}"):
+        form.program.add_form(np.array([X], np.int64), np.array([kind, 0, 0, 0], np.int64), 0)
+
+
+@pytest.mark.parametrize(("column", "value"), [(0, 4), (0, -1), (1, 4), (2, -1)])
+def test_bad_tables_are_refused(column: int, value: int) -> None:
+    form = Form([X], Scale("b0", "b0", 8, 1.0))
+    bad = list(X)
+    bad[column] = value
+    with pytest.raises(UsageError, match=f"cpu: buffer 0: .*: found {value}"):
+        form.program.add_form(np.array([bad], np.int64), np.zeros(0, np.int64), 0)
+
+
+OUT_OF_RANGE = {
+    "set_row": ([X, POS, Y], SetRow("b0", "b1", "b2", 8, 2), 6),
+    "rope": ([X, POS, Y], Rope("b0", "b0", "b0", "b1", "b2", 4, 2, 8, 4, RopeLayout.SPLIT), 14),
+    "attention": ([X, Y, POS], ATTENTION, 3),
+    "gather": ([M, POS, Y], Gather("b0", "b1", "b2", 1, 32), 7),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_positions_past_a_table_are_refused(name: str) -> None:
+    """At run time, before anything is written: the last position that fits runs, the next and -1 do not."""
+    rows, launch, last = OUT_OF_RANGE[name]
+    form = Form(rows, launch)
+    for value in (0, last):
+        form.program.write_pool(0, np.array([value], np.int32).view(np.uint8))
+        form.program.run(form.form, [])
+    before = form.program.read_pool(0, 4096)
+    for value in (last + 1, -1, 2**31 - 1, -(2**31)):
+        form.program.write_pool(0, np.array([value], np.int32).view(np.uint8))
+        with pytest.raises(CapacityError, match=f"{name}.*found {value}, allowed 0 to {last}"):
+            form.program.run(form.form, [])
+        np.testing.assert_array_equal(form.program.read_pool(4, 4092), before[4:])
+
+
+def test_a_repeat_stops_at_the_table_s_end() -> None:
+    """Steps before the one that does not fit are done, and stay done."""
+    case = chain(np.random.default_rng(6))
+    wanted = Device(case).run(repeat=7)
+    device = Device(case, threads=3)
+    with pytest.raises(CapacityError, match="set_row.*found 38, allowed 0 to 35"):
+        device.program.run(device.form, [], 50)
+    np.testing.assert_array_equal(bits(device.read("table", "plain").view(np.float32)), bits(wanted["table"]))
+
+
+def test_pool_accesses_outside_it_are_refused() -> None:
+    program = _core.CpuProgram(1, INT8)
+    program.set_pool(100)
+    for offset, size in ((-1, 1), (100, 1), (0, 101), (2**62, 2**62), (5, -1)):
+        with pytest.raises(UsageError, match="pool access"):
+            program.read_pool(offset, size)
+        with pytest.raises(UsageError, match="pool access"):
+            program.zero_pool(offset, size)
+    with pytest.raises(UsageError, match="pool access"):
+        program.write_pool(98, np.zeros(3, np.uint8))
+    program.add_form(np.zeros((0, 8), np.int64), np.zeros(0, np.int64), 0)
+    with pytest.raises(UsageError, match="a new pool after the first form"):
+        program.set_pool(10)
+
+
+def test_matrices_are_checked() -> None:
+    program = _core.CpuProgram(1, INT8)
+    data = np.zeros(10 * 34, np.uint8)
+    assert program.add_matrix(8, 10, 32, [(data, 10)]) == 0
+    assert program.add_matrix(8, 10, 32, [(data[: 3 * 34], 3), (data, 7)]) == 1
+    for rows, cols, runs, message in (
+        (11, 32, [(data, 10)], "rows of its runs: found 10, allowed 11"),
+        (9, 32, [(data, 10)], "rows of a run: found 10, allowed 1 to 9"),
+        (10, 32, [(data[1:], 10)], "bytes of a run of 10 rows: found 339"),
+        (10, 33, [(data, 10)], "columns: found 33, allowed a multiple of 32"),
+        (10, 0, [(data, 10)], "columns: found 0"),
+        (10, 2**62, [(data, 10)], "columns|bytes of a run"),
+        (0, 32, [], "rows of its runs: found 0"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            program.add_matrix(8, rows, cols, runs)
+    with pytest.raises(UnsupportedError, match="tensor type number 4, allowed F32"):
+        program.add_matrix(4, 1, 32, [(data, 1)])
+
+
+@pytest.mark.parametrize("threads", [0, -1, 10**6])
+def test_threads_are_checked(threads: int) -> None:
+    with pytest.raises(UsageError, match="threads"):
+        _core.CpuProgram(threads, INT8)
+
+
+def test_numerics_are_checked() -> None:
+    with pytest.raises(UsageError, match="numerics: found 3"):
+        _core.CpuProgram(1, 3)
+
+
+def test_form_numbers_are_checked() -> None:
+    program = _core.CpuProgram(1, INT8)
+    with pytest.raises(UsageError, match="form: found 0"):
+        program.run(0, [])

@@ -1,0 +1,157 @@
+"""Projections: every format under every numerics, over shapes around the kernels' tiles, against float64.
+
+Tolerances. u = 2^-24. A row's dot is, in each of eight lanes, a chain of fused multiply-adds, and a fold of three additions:
+a term passes at most (its lane's terms + 3) roundings, each at most u of the magnitudes added so far.
+
+int8   k/32 or k/16 units (two terms each where a format has minima), and a unit's factor, scale · xscale, is rounded once;
+       with second words D + D₂/254 twice more, counting the constant's. Magnitudes: Σ |weight|·|x̂|, where a minimum may
+       cancel against the words' part, at most twice its own size more.
+f32    k/8 terms a lane.
+f64    the same of 2^-53, and one rounding to f32, which `check` allows anyway.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lane.launch.projection import Gemv, Quant, quantise, quantised_values
+from lane.launch.record import F64, Launch, Numerics
+from lane.quant.format import Format
+from lane.quant.registry import format_named
+from tests.py.cpu.checks import U, bits, check, floats
+from tests.py.cpu.matrices import random_matrix
+from tests.py.cpu.one_launch import Case, Matrix, run_device
+
+FORMATS = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q4_K", "Q6_K")
+NUMERICS = list(Numerics)
+
+# Rows around: one; the most a matrix is streamed for (3); a tile's 4 words rows (2 rows of two); a prime.
+ROWS = (1, 2, 3, 4, 5, 7, 8, 13)
+# Columns around a panel's 16 and a float tile's 4.
+COLS = (1, 3, 4, 15, 16, 17, 32, 37)
+# Chunks of 32 around a group's 8, and the four that half a group has.
+CHUNKS = (1, 2, 4, 5, 8, 9, 16, 23)
+# Widths of float matrices around a vector's 8 lanes.
+WIDTHS = (1, 7, 8, 9, 16, 31, 64, 65)
+
+
+def is_int8(format: Format, numerics: Numerics) -> bool:
+    return format.block_elems > 1 and numerics is not Numerics.PRECISE
+
+
+def width(format: Format, step: int) -> int:
+    """The step-th width: what a format's rows can have."""
+    if format.block_elems == 1:
+        return WIDTHS[step]
+    return max(CHUNKS[step] * 32 // format.block_elems, 1) * format.block_elems
+
+
+def projection(matrix: Matrix, rows: int, numerics: Numerics, rng: np.random.Generator) -> Case:
+    """x · wᵀ from plain activations, quantised first where the projection wants that."""
+    k, n, int8 = matrix.cols, matrix.rows, is_int8(matrix.format, numerics)
+    launches: list[Launch] = [Quant(x="x", out="x", n=rows * k)] if int8 else []
+    launches.append(Gemv(x="x", w="w", y="y", k=k, n=n, m=rows, quant=int8))
+    arrays = {"x": floats(rng, rows, k), "y": np.full(rows * n, np.nan, np.float32)}
+    return Case(launches, arrays, {"w": matrix}, frozenset({"x"} if int8 else ()), numerics)
+
+
+def magnitudes(case: Case) -> F64:
+    """Σ |x̂|·(|weight| + twice its minimum's bound) of every result."""
+    matrix = case.matrices["w"]
+    weights = np.abs(matrix.format.decode(matrix.data).astype(np.float64))
+    names = matrix.format.layout.names or ()
+    blocks = matrix.data.reshape(-1).view(matrix.format.layout)
+    for field, most in (("m", 1), ("dmin", 63)):
+        if field in names:
+            minima = most * np.abs(blocks[field].astype(np.float64))
+            weights += 2 * np.repeat(minima, matrix.format.block_elems).reshape(weights.shape)
+    x = case.arrays["x"]
+    if "x" in case.quantised:
+        words, second, scales = quantise(x)
+        x = quantised_values(words, second if case.numerics is Numerics.INT8X2 else None, scales)
+    result: F64 = np.abs(x.astype(np.float64)).reshape(-1, matrix.cols) @ weights.T
+    return result.reshape(-1)
+
+
+def tolerance(case: Case) -> F64:
+    matrix = case.matrices["w"]
+    if not is_int8(matrix.format, case.numerics):
+        roundings = -(-matrix.cols // 8) + 3
+        return magnitudes(case) * roundings * (2.0**-53 if case.numerics is Numerics.PRECISE else U)
+    terms = 2 * -(-(matrix.cols // 16) // 8)  # units of 16, a minimum each: the most a format has
+    return magnitudes(case) * (terms + 3 + 1 + 2) * U
+
+
+@pytest.mark.parametrize("numerics", NUMERICS, ids=lambda n: n.value)
+@pytest.mark.parametrize("name", FORMATS)
+def test_sweep(name: str, numerics: Numerics) -> None:
+    """Every size of each axis, the others taking turns."""
+    format = format_named(name)
+    rng = np.random.default_rng(len(name))
+    for i in range(len(ROWS)):
+        for turn in (0, 3):
+            rows, cols, k = ROWS[i], COLS[(i + turn) % len(COLS)], width(format, (3 * i + turn) % len(CHUNKS))
+            cuts = (cols // 2,) if cols > 1 else ()
+            case = projection(random_matrix(format, cols, k, rng, cuts), rows, numerics, rng)
+            check(case, {"y": tolerance(case)})
+
+
+@pytest.mark.parametrize("numerics", NUMERICS, ids=lambda n: n.value)
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_row_is_the_same_alone(name: str, numerics: Numerics) -> None:
+    """A row's bits do not depend on the rows and columns computed with it, nor on threads."""
+    format = format_named(name)
+    rng = np.random.default_rng(7)
+    matrix = random_matrix(format, 53, width(format, 5), rng, (11, 40))
+    case = projection(matrix, 37, numerics, rng)
+    whole = run_device(case, threads=2)["y"].reshape(37, 53)
+    k = matrix.cols
+    for first, rows in ((0, 1), (36, 1), (5, 2), (9, 3), (8, 4), (20, 16)):
+        part = projection(matrix, rows, numerics, rng)
+        part.arrays["x"][:] = case.arrays["x"][first * k : (first + rows) * k]
+        np.testing.assert_array_equal(bits(run_device(part)["y"]), bits(whole[first : first + rows].reshape(-1)))
+    some = projection(Matrix(format, matrix.data[17:34]), 37, numerics, rng)
+    some.arrays["x"][:] = case.arrays["x"]
+    np.testing.assert_array_equal(bits(run_device(some)["y"]), bits(whole[:, 17:34].reshape(-1).copy()))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_extreme_words(name: str) -> None:
+    """The largest words of either sign against the largest activations: no sum of products saturates."""
+    format = format_named(name)
+    rng = np.random.default_rng(11)
+    for fill in (0x00, 0xFF, 0x80, 0x7F):
+        matrix = random_matrix(format, 16, width(format, 4), rng)
+        blocks = matrix.data.reshape(-1).view(format.layout)
+        for field in format.layout.names or ():
+            if format.layout[field] not in (np.dtype("<f2"), np.dtype("<f4")) and format.block_elems > 1:
+                blocks[field] = np.frombuffer(bytes([fill]) * format.layout[field].itemsize, format.layout[field])[0]
+        for numerics in (Numerics.INT8, Numerics.INT8X2):
+            case = projection(matrix, 5, numerics, rng)
+            signs = np.sign(case.arrays["x"])
+            case.arrays["x"][:] = signs * np.float32(1.5)
+            case.arrays["x"][: 2 * matrix.cols] = np.float32(1.5)
+            check(case, {"y": tolerance(case)})
+
+
+@pytest.mark.parametrize("rows", [1, 8])
+def test_runs_of_rows(rows: int) -> None:
+    """A matrix in runs of rows is the matrix: stretches and panels that cross from one to the next included."""
+    format = format_named("Q4_0")
+    rng = np.random.default_rng(3)
+    matrix = random_matrix(format, 100, 64, rng)
+    case = projection(matrix, rows, Numerics.INT8, rng)
+    whole = run_device(case)["y"]
+    for cuts in ((1,), (16, 17), (99,), tuple(range(1, 100))):
+        cut = Case(case.launches, case.arrays, {"w": Matrix(format, matrix.data, cuts)}, case.quantised)
+        np.testing.assert_array_equal(bits(run_device(cut, threads=2)["y"]), bits(whole))
+
+
+def test_an_infinite_activation_reaches_every_result_of_its_row() -> None:
+    rng = np.random.default_rng(4)
+    case = projection(random_matrix(format_named("Q8_0"), 20, 128, rng), 5, Numerics.INT8, rng)
+    case.arrays["x"][2 * 128 + 50] = np.inf
+    found = run_device(case)["y"].reshape(5, 20)
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(np.delete(found, 2, axis=0)).all()

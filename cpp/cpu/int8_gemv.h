@@ -77,7 +77,7 @@ template <int kUnit, class Dot>
 LANE_INLINE void fold_units(int count, Dot dot, I32 (&units)[kChunk / kUnit]) {
   using D = decltype(dot(0));
   D d[kGroup];
-#pragma GCC unroll 8
+  LANE_UNROLL
   for (int c = 0; c < kGroup; ++c) d[c] = c < count ? dot(c) : D{};
   const I32 low = widen(fold_halves(d[0], d[1], d[2], d[3]));
   const I32 high = count > 4 ? widen(fold_halves(d[4], d[5], d[6], d[7])) : splat(0);
@@ -145,12 +145,14 @@ LANE_INLINE void unit_dots(const Bytes (&w)[kGroup], const int8_t* x, int count,
 // each page's end, and a small part of the first cache.
 inline constexpr int64_t kAheadBytes = 2048;
 
+template <class F>
+inline constexpr int64_t kGroupBytes = kGroup * kChunk / F::kBlockElems * F::kBlockBytes;
+
 // Asks for the bytes that will be a group's in kAheadBytes; beyond the matrix that does nothing.
 template <class F>
-LANE_INLINE void prefetch_group(const uint8_t* row, int64_t chunk) {
-  constexpr int64_t kGroupBytes = kGroup * kChunk * F::kBlockBytes / F::kBlockElems, kLineBytes = 64;
-  const uint8_t* ahead = row + chunk / kGroup * kGroupBytes + kAheadBytes;
-  for (int64_t i = 0; i < kGroupBytes; i += kLineBytes) __builtin_prefetch(ahead + i);
+LANE_INLINE void prefetch_group(const uint8_t* group) {
+  constexpr int64_t kLineBytes = 64;
+  for (int64_t i = 0; i < kGroupBytes<F>; i += kLineBytes) __builtin_prefetch(group + kAheadBytes + i);
 }
 
 // The units of `count` chunks from `chunk` on, a multiple of 8, added to a row's lanes.
@@ -158,12 +160,13 @@ template <class F, bool kTwoWords>
 LANE_INLINE F32 add_group(F32 lanes, const uint8_t* row, int64_t chunk, int count, const QuantRows& x,
                           const PreparedRow<F>& prepared) {
   constexpr int kUnits = Canonical<F>::kUnits;
-  prefetch_group<F>(row, chunk);
+  const uint8_t* group = row + chunk / kGroup * kGroupBytes<F>;  // from here on a chunk's number is a constant
+  prefetch_group<F>(group);
   Bytes w[kGroup];
-#pragma GCC unroll 8
-  for (int c = 0; c < kGroup; ++c) w[c] = c < count ? Canonical<F>::words(row, chunk + c) : splat_byte(0);
+  LANE_UNROLL
+  for (int c = 0; c < kGroup; ++c) w[c] = c < count ? Canonical<F>::words(group, c) : splat_byte(0);
   Factors<F::kUnit> f;
-  F::factors(row, chunk, count, f);
+  F::factors(group, 0, count, f);
   const int64_t at = chunk * kUnits;
   I32 dots[kUnits], second[kUnits];
   unit_dots<F>(w, x.words + chunk * kChunk, count, prepared.zeros + at, dots);

@@ -18,9 +18,12 @@
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define LANE_INLINE inline __attribute__((always_inline))
+#define LANE_UNROLL _Pragma("GCC unroll 8")
 #include "cpp/cpu/simd_x86.h"
 #else
-#define LANE_INLINE inline  // vectors live in memory here: forcing them together only makes the code large
+// Vectors live in memory here: forcing functions or a loop's rounds together only makes the code large.
+#define LANE_INLINE inline
+#define LANE_UNROLL
 #include "cpp/cpu/simd_portable.h"
 #endif
 

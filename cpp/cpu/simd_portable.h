@@ -95,6 +95,22 @@ LANE_INLINE I32 operator-(I32 a, I32 b) { LANE_EACH(I32, a.v[i] - b.v[i]); }
 LANE_INLINE I32 operator*(I32 a, I32 b) { LANE_EACH(I32, a.v[i] * b.v[i]); }
 LANE_INLINE I32 operator&(I32 a, I32 b) { LANE_EACH(I32, a.v[i] & b.v[i]); }
 LANE_INLINE I32 max(I32 a, I32 b) { LANE_EACH(I32, a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
+// Eight unsigned numbers of 8 or 16 bits.
+LANE_INLINE I32 widen_u8(const void* p) { LANE_EACH(I32, static_cast<const std::uint8_t*>(p)[i]); }
+LANE_INLINE I32 widen_u16(const void* p) {
+  std::uint16_t h[8];
+  std::memcpy(h, p, sizeof h);
+  LANE_EACH(I32, h[i]);
+}
+// Every lane shifted, bits that leave it dropped.
+template <int kCount>
+LANE_INLINE I32 shift_left(I32 a) {
+  LANE_EACH(I32, static_cast<std::int32_t>(static_cast<std::uint32_t>(a.v[i]) << kCount));
+}
+template <int kCount>
+LANE_INLINE I32 shift_right(I32 a) {
+  LANE_EACH(I32, static_cast<std::int32_t>(static_cast<std::uint32_t>(a.v[i]) >> kCount));
+}
 LANE_INLINE F32 to_f32(I32 a) { LANE_EACH(F32, static_cast<float>(a.v[i])); }
 // Eight signed or unsigned bytes.
 LANE_INLINE F32 load_i8(const void* p) { LANE_EACH(F32, static_cast<float>(static_cast<const std::int8_t*>(p)[i])); }
@@ -139,6 +155,9 @@ LANE_INLINE void transpose(I32 (&r)[8]) {
 LANE_INLINE I32 bits(F32 x) { return std::bit_cast<I32>(x); }
 LANE_INLINE F32 from_bits(I32 x) { return std::bit_cast<F32>(x); }
 LANE_INLINE I32 from_bytes(Bytes x) { return std::bit_cast<I32>(x); }
+LANE_INLINE Bytes bytes_of(I32 x) { return std::bit_cast<Bytes>(x); }
+// The odd-numbered lanes of a, then of b.
+LANE_INLINE I32 odd_lanes(I32 a, I32 b) { LANE_EACH(I32, i < 4 ? a.v[2 * i + 1] : b.v[2 * i - 7]); }
 LANE_INLINE std::int32_t max_lane(I32 a) {
   std::int32_t m = a.v[0];
   for (int i = 1; i < 8; ++i) m = a.v[i] > m ? a.v[i] : m;
@@ -170,12 +189,18 @@ LANE_INLINE Bytes load_nibbles(const void* p) {
   const auto* source = static_cast<const std::uint8_t*>(p);
   LANE_EACH(i < 16 ? source[i] & 15 : source[i - 16] >> 4);
 }
+// 16 bytes as 32 nibbles: of each eight bytes the low ones, then the high ones.
+LANE_INLINE Bytes load_nibbles_by_8(const void* p) {
+  const auto* source = static_cast<const std::uint8_t*>(p);
+  LANE_EACH(source[i / 16 * 8 + i % 8] >> (i % 16 < 8 ? 0 : 4) & 15);
+}
 // 32 bits as 32 bytes of 0 or 255, bit i to byte i.
 LANE_INLINE Bytes spread_bits(std::uint32_t mask) { LANE_EACH(mask >> i & 1u ? 255 : 0); }
 LANE_INLINE Bytes from_words(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   const std::uint64_t words[] = {a, b, c, d};
   return load_bytes(words);
 }
+LANE_INLINE Bytes from_words(const std::uint32_t (&words)[8]) { return load_bytes(words); }
 LANE_INLINE Bytes operator&(Bytes a, Bytes b) { LANE_EACH(a.v[i] & b.v[i]); }
 LANE_INLINE Bytes operator|(Bytes a, Bytes b) { LANE_EACH(a.v[i] | b.v[i]); }
 LANE_INLINE Bytes operator^(Bytes a, Bytes b) { LANE_EACH(a.v[i] ^ b.v[i]); }
@@ -195,9 +220,17 @@ LANE_INLINE Bytes shift_left(Bytes a) {
 LANE_INLINE Bytes move_bits(Bytes a, int from, int to, int mask) { LANE_EACH((a.v[i] << to >> from) & mask); }
 // 255 where an unsigned byte is at least `bound`, else 0.
 LANE_INLINE Bytes at_least(Bytes a, int bound) { LANE_EACH(a.v[i] >= bound ? 255 : 0); }
-// table[index], 16 entries, index bytes below 16.
-LANE_INLINE Bytes look_up(const void* table, Bytes index) {
-  LANE_EACH(static_cast<const std::uint8_t*>(table)[index.v[i]]);
+// table[index], 16 entries (which the table's halves both hold), index bytes below 16.
+LANE_INLINE Bytes look_up(Bytes table, Bytes index) { LANE_EACH(table.v[index.v[i]]); }
+// The odd-numbered bytes of a, then of b.
+LANE_INLINE Bytes odd_bytes(Bytes a, Bytes b) { LANE_EACH(i < 16 ? a.v[2 * i + 1] : b.v[2 * i - 31]); }
+// 64 bytes: those of a and of b in turn.
+LANE_INLINE void store_zipped(void* p, Bytes a, Bytes b) {
+  auto* out = static_cast<std::uint8_t*>(p);
+  for (int i = 0; i < 32; ++i) {
+    out[2 * i] = a.v[i];
+    out[2 * i + 1] = b.v[i];
+  }
 }
 #undef LANE_EACH
 

@@ -81,6 +81,22 @@ LANE_INLINE void store(std::int32_t* p, I32 x) { _mm256_storeu_si256(reinterpret
 LANE_INLINE I32 operator+(I32 a, I32 b) { return {_mm256_add_epi32(a.v, b.v)}; }
 LANE_INLINE I32 operator-(I32 a, I32 b) { return {_mm256_sub_epi32(a.v, b.v)}; }
 LANE_INLINE I32 operator*(I32 a, I32 b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
+// Eight unsigned numbers of 8 or 16 bits.
+LANE_INLINE I32 widen_u8(const void* p) {
+  return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)))};
+}
+LANE_INLINE I32 widen_u16(const void* p) {
+  return {_mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)))};
+}
+// Every lane shifted, bits that leave it dropped.
+template <int kCount>
+LANE_INLINE I32 shift_left(I32 a) {
+  return {_mm256_slli_epi32(a.v, kCount)};
+}
+template <int kCount>
+LANE_INLINE I32 shift_right(I32 a) {
+  return {_mm256_srli_epi32(a.v, kCount)};
+}
 LANE_INLINE F32 to_f32(I32 a) { return {_mm256_cvtepi32_ps(a.v)}; }
 // Eight signed or unsigned bytes.
 LANE_INLINE F32 load_i8(const void* p) {
@@ -130,6 +146,12 @@ LANE_INLINE void transpose(I32 (&r)[8]) {
 LANE_INLINE I32 bits(F32 x) { return {_mm256_castps_si256(x.v)}; }
 LANE_INLINE F32 from_bits(I32 x) { return {_mm256_castsi256_ps(x.v)}; }
 LANE_INLINE I32 from_bytes(Bytes x) { return {x.v}; }
+LANE_INLINE Bytes bytes_of(I32 x) { return {x.v}; }
+// The odd-numbered lanes of a, then of b.
+LANE_INLINE I32 odd_lanes(I32 a, I32 b) {
+  const __m256 mixed = _mm256_shuffle_ps(_mm256_castsi256_ps(a.v), _mm256_castsi256_ps(b.v), 0xdd);
+  return {_mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8)};
+}
 LANE_INLINE I32 max(I32 a, I32 b) { return {_mm256_max_epi32(a.v, b.v)}; }
 LANE_INLINE std::int32_t max_lane(I32 a) {
   __m128i m = _mm_max_epi32(_mm256_castsi256_si128(a.v), _mm256_extracti128_si256(a.v, 1));
@@ -157,6 +179,11 @@ LANE_INLINE Bytes load_nibbles(const void* p) {
   const __m256i both = load_16_twice(p).v;
   return {_mm256_and_si256(_mm256_srlv_epi32(both, _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)), _mm256_set1_epi8(15))};
 }
+// 16 bytes as 32 nibbles: of each eight bytes the low ones, then the high ones.
+LANE_INLINE Bytes load_nibbles_by_8(const void* p) {
+  const __m256i twice = _mm256_permute4x64_epi64(load_16_twice(p).v, 0x50);
+  return {_mm256_and_si256(_mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4)), _mm256_set1_epi8(15))};
+}
 // 32 bits as 32 bytes of 0 or 255, bit i to byte i.
 LANE_INLINE Bytes spread_bits(std::uint32_t mask) {
   const __m256i source = _mm256_shuffle_epi8(
@@ -168,6 +195,10 @@ LANE_INLINE Bytes spread_bits(std::uint32_t mask) {
 LANE_INLINE Bytes from_words(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   return {_mm256_setr_epi64x(static_cast<long long>(a), static_cast<long long>(b), static_cast<long long>(c),
                              static_cast<long long>(d))};
+}
+LANE_INLINE Bytes from_words(const std::uint32_t (&w)[8]) {
+  const auto word = [&w](int i) { return static_cast<int>(w[i]); };
+  return {_mm256_setr_epi32(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7))};
 }
 LANE_INLINE Bytes operator&(Bytes a, Bytes b) { return {_mm256_and_si256(a.v, b.v)}; }
 LANE_INLINE Bytes operator|(Bytes a, Bytes b) { return {_mm256_or_si256(a.v, b.v)}; }
@@ -193,9 +224,19 @@ LANE_INLINE Bytes move_bits(Bytes a, int from, int to, int mask) {
 LANE_INLINE Bytes at_least(Bytes a, int bound) {
   return {_mm256_cmpeq_epi8(_mm256_max_epu8(a.v, splat_byte(bound).v), a.v)};
 }
-// table[index], 16 entries, index bytes below 16.
-LANE_INLINE Bytes look_up(const void* table, Bytes index) {
-  return {_mm256_shuffle_epi8(load_16_twice(table).v, index.v)};
+// table[index], 16 entries (which the table's halves both hold), index bytes below 16.
+LANE_INLINE Bytes look_up(Bytes table, Bytes index) { return {_mm256_shuffle_epi8(table.v, index.v)}; }
+// The odd-numbered bytes of a, then of b.
+LANE_INLINE Bytes odd_bytes(Bytes a, Bytes b) {
+  const __m256i mixed = _mm256_packus_epi16(_mm256_srli_epi16(a.v, 8), _mm256_srli_epi16(b.v, 8));
+  return {_mm256_permute4x64_epi64(mixed, 0xd8)};
+}
+// 64 bytes: those of a and of b in turn.
+LANE_INLINE void store_zipped(void* p, Bytes a, Bytes b) {
+  const __m256i low = _mm256_unpacklo_epi8(a.v, b.v), high = _mm256_unpackhi_epi8(a.v, b.v);
+  auto* out = static_cast<__m256i*>(p);
+  _mm256_storeu_si256(out, _mm256_permute2x128_si256(low, high, 0x20));
+  _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(low, high, 0x31));
 }
 
 // --- products of bytes ---

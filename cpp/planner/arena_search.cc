@@ -1,12 +1,13 @@
-// The strategy "search": branch and bound over placements, of which the best is optimal where the search ends by itself.
+// The strategy "search": branch and bound over placements, of which the best is optimal where the search ends by
+// itself.
 //
-// Any placement can be pushed down until each array lies at 0 or on top of one that it conflicts with. So arrays are put
-// down in order of their offsets, each at its floor: the highest end of the conflicting arrays already down. Branches
-// are cut (1) where the arrays of a clique, its lowest floor and what is still to come, pass the target; (2) where the
-// array put down starts at or above the lowest end that another could have had: putting that one down first loses
-// nothing; (3) where it starts below the one before, or level with it and is the lower in number: the same placement is
-// reached in the other order. The target falls with each placement found. Related: Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
-// Hardware-Accelerated Machine Learning", ASPLOS 2023.
+// Any placement can be pushed down until each array lies at 0 or on top of one that it conflicts with. So arrays are
+// put down in order of their offsets, each at its floor: the highest end of the conflicting arrays already down.
+// Branches are cut (1) where the arrays of a clique, its lowest floor and what is still to come, pass the target; (2)
+// where the array put down starts at or above the lowest end that another could have had: putting that one down first
+// loses nothing; (3) where it starts below the one before, or level with it and is the lower in number: the same
+// placement is reached in the other order. The target falls with each placement found. Related: Moffitt, "MiniMalloc: A
+// Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023.
 #include <algorithm>
 #include <limits>
 #include <utility>

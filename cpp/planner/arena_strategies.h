@@ -1,7 +1,7 @@
 // The strategies of the arena planner, by name.
 //
-// In: the conflicts, the best placement so far (without offsets at first) and the lower bound. Out: a placement; it may be
-// worse than the best so far, which the planner keeps.
+// In: the conflicts, the best placement so far (without offsets at first) and the lower bound. Out: a placement; it may
+// be worse than the best so far, which the planner keeps.
 #pragma once
 
 #include <array>

@@ -22,8 +22,8 @@ std::string problem_columns(size_t streams) {
 
 const std::string& checked_name(const ArenaArray& array) {
   if (array.name.find_first_of(",\r\n") != std::string::npos) {
-    throw Error(ErrorKind::kUsage,
-                concat("arena text: array's name: found '", array.name, "', allowed one without commas and line breaks"));
+    throw Error(ErrorKind::kUsage, concat("arena text: array's name: found '", array.name,
+                                          "', allowed one without commas and line breaks"));
   }
   return array.name;
 }

@@ -1,7 +1,8 @@
 // The checker: proves a plan against the step it is for. It shares the data of step.h with the planners and no code.
 //
-// In: a step, the order in which its launches are issued and the waits between them, and where its arrays lie. Out: what
-// is wrong, each finding with the launches, arrays and bytes it is about and the order that is missing. None means:
+// In: a step, the order in which its launches are issued and the waits between them, and where its arrays lie. Out:
+// what is wrong, each finding with the launches, arrays and bytes it is about and the order that is missing. None
+// means:
 //   streams   every launch is issued once; every event is recorded before it is waited for; side streams fork from the
 //             step's and join it
 //   hazards   two launches that touch the same bytes of an array, not both reading, come one before the other, in the

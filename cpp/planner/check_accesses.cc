@@ -44,9 +44,9 @@ class ArrayCheck {
 
  private:
   void report(Fault fault, const Use& use, const std::string& what) {
-    findings_.push_back({fault, concat(order_.describe(use.launch), " ", verb(use.touch), " ",
-                                       bytes_text({use.span->begin, use.span->end()}), " of '", array_.name, "', ",
-                                       what)});
+    findings_.push_back(
+        {fault, concat(order_.describe(use.launch), " ", verb(use.touch), " ",
+                       bytes_text({use.span->begin, use.span->end()}), " of '", array_.name, "', ", what)});
   }
 
   bool in_bounds(const Use& use) {
@@ -54,7 +54,10 @@ class ArrayCheck {
     const bool formed = s.begin >= 0 && s.width >= 1 && s.count >= 1 && (s.count == 1 || s.pitch >= s.width);
     const int64_t room = array_.bytes - s.begin - s.width;
     if (formed && room >= 0 && (s.count == 1 || (s.count - 1) <= room / s.pitch)) return true;
-    report(Fault::kBounds, use, concat("which has ", array_.bytes));
+    const std::string runs = s.count == 1 ? "" : concat(s.count, " runs, ", s.pitch, " bytes apart, of ");
+    findings_.push_back(
+        {Fault::kBounds, concat(order_.describe(use.launch), " ", verb(use.touch), " ", runs, s.width, " bytes from ",
+                                s.begin, " on of '", array_.name, "', which has ", array_.bytes)});
     return false;
   }
 
@@ -69,10 +72,10 @@ class ArrayCheck {
     CheckRun shared;
     if (!find_shared(*first.span, *second.span, shared)) return;
     const char* how = order_.before(second.launch, first.launch) ? "the plan has it after" : "nothing orders them";
-    findings_.push_back({Fault::kHazard, concat(order_.describe(second.launch), " ", verb(second.touch), " ",
-                                                bytes_text(shared), " of '", array_.name, "', which ",
-                                                order_.describe(first.launch), " ", verb(first.touch),
-                                                ": that must come before, and ", how)});
+    findings_.push_back(
+        {Fault::kHazard, concat(order_.describe(second.launch), " ", verb(second.touch), " ", bytes_text(shared),
+                                " of '", array_.name, "', which ", order_.describe(first.launch), " ",
+                                verb(first.touch), ": that must come before, and ", how)});
   }
 
   // Only what is written by launches that come before counts.

@@ -107,8 +107,12 @@ void check_disjoint(std::vector<PoolPart> parts, std::vector<Finding>& findings)
 
 }  // namespace
 
-void check_places(const Step& step, const CheckOrder& order, const StepPlaces& places,
-                  std::vector<Finding>& findings) {
+void check_places(const Step& step, const CheckOrder& order, const StepPlaces& places, std::vector<Finding>& findings) {
+  if (places.alignment_bytes < 1) {
+    findings.push_back(
+        {Fault::kPlacement, concat("alignment: found ", places.alignment_bytes, " bytes, allowed 1 or more")});
+    return;
+  }
   check_arena(step, order, places, findings);
   std::vector<PoolPart> parts;
   for (const StepArray& array : step.arrays) {

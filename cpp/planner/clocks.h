@@ -1,7 +1,7 @@
 // The order that a stream plan declares, as vector clocks.
 //
-// In: a stream plan. Out: for each launch how many launches of each stream come before it. Launch a comes before launch b
-// where b's count of a's stream is above a's place on it.
+// In: a stream plan. Out: for each launch how many launches of each stream come before it. Launch a comes before launch
+// b where b's count of a's stream is above a's place on it.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ class Clocks {
   void wait(uint32_t launch, uint32_t other);
 
   uint32_t stream(uint32_t launch) const { return stream_[launch]; }
-  int64_t place(uint32_t launch) const { return place_[launch]; }           // among its stream's, from 0
-  const Counts& before(uint32_t launch) const { return before_[launch]; }   // of launches that come before it
+  int64_t place(uint32_t launch) const { return place_[launch]; }          // among its stream's, from 0
+  const Counts& before(uint32_t launch) const { return before_[launch]; }  // of launches that come before it
   bool before(uint32_t a, uint32_t b) const { return before_[b][stream_[a]] > place_[a]; }
 
   // What comes before whatever is issued next on a stream.

@@ -1,7 +1,7 @@
 // Which launches of a step must follow which, whatever streams they run on.
 //
-// In: a step. Out: for each launch the earlier ones that it must follow: it reads what they wrote (true), overwrites what
-// they read (anti) or wrote (output). What follows from other dependences may be left out.
+// In: a step. Out: for each launch the earlier ones that it must follow: it reads what they wrote (true), overwrites
+// what they read (anti) or wrote (output). What follows from other dependences may be left out.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace lane {
 
-// By launch, in program order; each list ascending and without repeats. Near-linear: an array forgets what a launch that
-// overwrites all of it has put behind.
+// By launch, in program order; each list ascending and without repeats. Near-linear: an array forgets what a launch
+// that overwrites all of it has put behind.
 std::vector<std::vector<uint32_t>> dependences(const Step& step);
 
 }  // namespace lane

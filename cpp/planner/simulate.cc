@@ -28,8 +28,8 @@ class Simulation {
  private:
   struct Queue {
     std::vector<size_t> issues;
-    size_t next = 0;       // the one that runs, or waits to
-    double left_us = 0;    // of the one that runs, alone
+    size_t next = 0;     // the one that runs, or waits to
+    double left_us = 0;  // of the one that runs, alone
     bool running = false;
   };
 

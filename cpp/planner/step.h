@@ -50,7 +50,7 @@ struct StepArray {
   std::string name;  // for messages
   int64_t bytes = 0;
   Space space = Space::kArena;
-  int64_t pool_offset = 0;  // in the pool
+  int64_t pool_offset = 0;    // in the pool
   bool holds_values = false;  // before the step: parameters, constants, carried state
   bool read_only = false;
 };

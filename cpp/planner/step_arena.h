@@ -1,7 +1,7 @@
 // The arena problem of a step under a stream plan.
 //
-// In: a step, its stream plan. Out: the arrays of the arena that some launch touches, each live from its first access to its
-// last in the order that the plan declares.
+// In: a step, its stream plan. Out: the arrays of the arena that some launch touches, each live from its first access
+// to its last in the order that the plan declares.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,11 @@ void check(const Step& step, const StreamOptions& options) {
 class Chooser {
  public:
   Chooser(const Step& step, const Dependences& follows, size_t streams, double event_us)
-      : step_(step), follows_(follows), event_us_(event_us), streams_(streams), stream_(step.launches.size()),
+      : step_(step),
+        follows_(follows),
+        event_us_(event_us),
+        streams_(streams),
+        stream_(step.launches.size()),
         end_us_(step.launches.size()) {}
 
   std::vector<uint32_t> run() {

@@ -1,11 +1,12 @@
 // The stream planner: which launches of a step run beside others, on side streams.
 //
-// In: a step with each launch's time and share of the device, and what an event costs. Out: a stream for each launch, the
-// launches that it waits for, and what the step's end waits for. Promise: every dependence is ordered; no wait follows
-// from others; a side stream forks from the step's and joins it; more than one stream only where the model gains by it.
+// In: a step with each launch's time and share of the device, and what an event costs. Out: a stream for each launch,
+// the launches that it waits for, and what the step's end waits for. Promise: every dependence is ordered; no wait
+// follows from others; a side stream forks from the step's and joins it; more than one stream only where the model
+// gains by it.
 //
-// The model: launches of one stream run one after the other, those of different streams at once. As long as the shares of
-// what runs at once add up to at most the whole device, each takes the time that it takes alone; past that all slow
+// The model: launches of one stream run one after the other, those of different streams at once. As long as the shares
+// of what runs at once add up to at most the whole device, each takes the time that it takes alone; past that all slow
 // down alike. A launch that waits for one on another stream starts `event_us` after it at the earliest. So two
 // projections that each fill the device gain nothing, and small launches beside a large one their own time.
 #pragma once

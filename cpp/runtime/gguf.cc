@@ -23,7 +23,7 @@ GgufFile GgufFile::open(const std::string& path) try {
   file.index_tensors();
   return file;
 } catch (const std::bad_alloc&) {
-  throw Error(ErrorKind::kCapacity, "checkpoint: " + in_quotes(path) + ": its entries do not fit in memory");
+  throw Error(ErrorKind::kCapacity, "checkpoint: " + path_in_quotes(path) + ": its entries do not fit in memory");
 }
 
 // Keeps the file and its tensors; gives back the rest.

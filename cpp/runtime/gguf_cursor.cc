@@ -16,7 +16,7 @@ std::string GgufPlace::text() const {
 
 void refuse_gguf(ErrorKind kind, const std::string& path, const GgufPlace& place, const std::string& field,
                  const std::string& found, const std::string& allowed) {
-  throw Error(kind, "checkpoint: " + in_quotes(path) + ": " + place.text() + ": " + field + " is " + found +
+  throw Error(kind, "checkpoint: " + path_in_quotes(path) + ": " + place.text() + ": " + field + " is " + found +
                         "; allowed: " + allowed);
 }
 

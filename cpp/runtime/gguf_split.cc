@@ -80,13 +80,13 @@ uint64_t split_count_of(const GgufMetadata& metadata, const std::string& path) {
   if (!name || name->count != count) {
     const std::string expected =
         count == 1 ? "one of a whole checkpoint" : "\"NAME-" + padded(index + 1) + "-of-" + padded(count) + ".gguf\"";
-    refuse_gguf(ErrorKind::kCheckpoint, path, key_place(kSplitCount), "file's name", in_quotes(path),
+    refuse_gguf(ErrorKind::kCheckpoint, path, key_place(kSplitCount), "file's name", path_in_quotes(path),
                 expected + ", as the key says " + std::to_string(count));
   }
   if (name->number != 1) {
     refuse_gguf(ErrorKind::kUsage, path, key_place(kSplitNo), "file",
                 "part " + std::to_string(name->number) + " of " + std::to_string(count),
-                "the first, " + in_quotes(name->path_of(1)) + ", which opens all");
+                "the first, " + path_in_quotes(name->path_of(1)) + ", which opens all");
   }
   return count;
 }

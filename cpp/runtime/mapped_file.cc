@@ -17,7 +17,7 @@ namespace lane {
 namespace {
 
 [[noreturn]] void refuse(ErrorKind kind, const std::string& path, const std::string& reason) {
-  throw Error(kind, "checkpoint: " + in_quotes(path) + ": " + reason);
+  throw Error(kind, "checkpoint: " + path_in_quotes(path) + ": " + reason);
 }
 
 // Closes the descriptor when the scope ends: a mapping outlives it.

@@ -48,6 +48,25 @@ void append_escaped(std::string& out, std::string_view bytes) {
   }
 }
 
+std::string quoted(std::string_view bytes, size_t most_bytes) {
+  std::string out = "\"";
+  size_t i = 0;
+  while (i < bytes.size() && i < most_bytes) {
+    const size_t width = character_bytes(bytes.substr(i));
+    const std::string_view character = bytes.substr(i, width == 0 ? 1 : width);
+    if (width == 0 || is_control(character)) {
+      append_escaped(out, character);
+    } else {
+      if (character == "\"" || character == "\\") out += '\\';
+      out += character;
+    }
+    i += character.size();
+  }
+  out += '"';
+  if (i < bytes.size()) out += "... (" + std::to_string(bytes.size()) + " bytes)";
+  return out;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view bytes) {
@@ -69,23 +88,8 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-std::string in_quotes(std::string_view bytes) {
-  std::string out = "\"";
-  size_t i = 0;
-  while (i < bytes.size() && i < kQuotedBytes) {
-    const size_t width = character_bytes(bytes.substr(i));
-    const std::string_view character = bytes.substr(i, width == 0 ? 1 : width);
-    if (width == 0 || is_control(character)) {
-      append_escaped(out, character);
-    } else {
-      if (character == "\"" || character == "\\") out += '\\';
-      out += character;
-    }
-    i += character.size();
-  }
-  out += '"';
-  if (i < bytes.size()) out += "... (" + std::to_string(bytes.size()) + " bytes)";
-  return out;
-}
+std::string in_quotes(std::string_view bytes) { return quoted(bytes, kQuotedBytes); }
+
+std::string path_in_quotes(std::string_view path) { return quoted(path, path.size()); }
 
 }  // namespace lane

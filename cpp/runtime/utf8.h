@@ -13,4 +13,7 @@ bool is_utf8(std::string_view bytes);
 // bytes that are not UTF-8 are escaped, and what is longer than 96 bytes is cut and followed by its length.
 std::string in_quotes(std::string_view bytes);
 
+// The same for a path, never cut: who reads the message has to find the file.
+std::string path_in_quotes(std::string_view path);
+
 }  // namespace lane

@@ -129,9 +129,10 @@ class Model:
     ) -> Iterator[Piece]:
         """Generates up to `n` tokens (None: until the context is full) after a prompt of text or ids.
 
-        Ends early with an end-of-generation token, which is the last piece and no text, or when the text contains one of
-        `stop`, cut off before it. `progress` hears how many of the prompt's tokens are done, of how many, chunk by chunk. UsageError for a
-        bad argument, CapacityError when prompt and `n` exceed the context.
+        Ends early with an end-of-generation token, which is the last piece and no text, or when the text contains one
+        of `stop`, cut off before it. A prompt that continues the last sequence is run from there on. `progress` hears,
+        chunk by chunk, how many tokens of the prompt are done, of how many to run.
+        UsageError for a bad argument, CapacityError when prompt and `n` exceed the context.
         """
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
         if n is not None and n < 1:

@@ -14,7 +14,8 @@ from lane.checkpoint.gguf import Checkpoint
 from lane.graph.graph import Head, StepGraph
 from lane.launch.record import Numerics
 from lane.models.recognise import Model, recognise
-from lane.plan.arena import ArenaPlan, plan_arena
+from lane.plan.arena import ArenaPlan
+from lane.plan.plan import plan_arena
 from lane.schedule.schedule import Schedule, schedule
 
 

@@ -9,7 +9,8 @@
 //   kSigned      words are signed bytes (kZero is 0), else unsigned up to kMaxWord (at most 127)
 //   kMinimum     there is a minimum for each unit
 //   words(row, chunk)                   the words of values 32·chunk .. 32·chunk + 31 of a row
-//   factors(row, chunk, count, f)       scales (and minima) of the `count` chunks, at most 8, from `chunk` on, a multiple
+//   factors(row, chunk, count, f)       scales (and minima) of the `count` chunks, at most 8, from `chunk` on, a
+//   multiple
 //                                       of 8; zero beyond. f.scale[0] has unit c in lane c; where a unit is 16,
 //                                       f.scale[g] has chunk 4g + i's two halves in lanes i and i + 4
 // A float format instead has load(p): eight values.
@@ -67,14 +68,6 @@ LANE_INLINE F32 load_f16_fields(const uint8_t* p, int count) {
   return load_f16(fields);
 }
 
-// Eight bytes, `kStride` apart, as one number.
-template <int kStride>
-LANE_INLINE uint64_t gather_bytes(const uint8_t* p) {
-  uint64_t packed = 0;
-  for (int i = 0; i < 8; ++i) packed |= static_cast<uint64_t>(p[i * kStride]) << 8 * i;
-  return packed;
-}
-
 // Eight fields of four or of two bits, the lowest first, as eight bytes.
 LANE_INLINE uint64_t spread_nibbles(uint32_t packed) {
   uint64_t x = packed;
@@ -102,10 +95,11 @@ LANE_INLINE void load_f16_pair_fields(const uint8_t* p, int count, F32& first, F
 }
 
 // 16 bytes, one a unit of 16 in the row's order, in the order of Factors (of each four chunks the first halves, then
-// the second ones), twice. Ordered in a register: bytes stored one by one could not be loaded together at once.
-LANE_INLINE Bytes order_halves(const void* p) {
+// the second ones); both twice, once in each half. Ordered in a register: bytes stored one by one could not be loaded
+// together at once.
+LANE_INLINE Bytes order_halves(Bytes units) {
   static constexpr uint8_t kOrder[16] = {0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-  return look_up(p, load_16_twice(kOrder));
+  return look_up(units, load_16_twice(kOrder));
 }
 
 }  // namespace lane::cpu::LANE_ISA

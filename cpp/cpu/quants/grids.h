@@ -15,20 +15,33 @@ constexpr int greatest_entry(const std::int8_t (&grid)[kEntries][kWidth]) {
   return greatest;
 }
 
-// A vector of eight, or two vectors of four, as one number.
-LANE_INLINE uint64_t grid_vector(const int8_t (&vector)[8]) {
-  return read_le<uint64_t>(reinterpret_cast<const uint8_t*>(vector));
+// A chunk of vectors: index(v) is vector v's.
+template <int kEntries, class Index>
+LANE_INLINE Bytes grid_chunk(const int8_t (&grid)[kEntries][8], Index index) {
+  const auto vector = [&](int v) { return read_le<uint64_t>(reinterpret_cast<const uint8_t*>(grid[index(v)])); };
+  return from_words(vector(0), vector(1), vector(2), vector(3));
 }
-LANE_INLINE uint64_t grid_vectors(const int8_t (&first)[4], const int8_t (&second)[4]) {
-  return read_le<uint32_t>(reinterpret_cast<const uint8_t*>(first)) |
-         static_cast<uint64_t>(read_le<uint32_t>(reinterpret_cast<const uint8_t*>(second))) << 32;
+template <int kEntries, class Index>
+LANE_INLINE Bytes grid_chunk(const int8_t (&grid)[kEntries][4], Index index) {
+  const auto vector = [&](int v) { return read_le<uint32_t>(reinterpret_cast<const uint8_t*>(grid[index(v)])); };
+  return from_words({vector(0), vector(1), vector(2), vector(3), vector(4), vector(5), vector(6), vector(7)});
 }
 
-// Four masks of eight signs from fields of seven bits.
-LANE_INLINE uint32_t sign_masks(uint32_t packed) {
-  const uint32_t low = tables::kSignMasks[packed & 127] | tables::kSignMasks[packed >> 7 & 127] << 8;
-  return low | static_cast<uint32_t>(tables::kSignMasks[packed >> 14 & 127]) << 16 |
-         static_cast<uint32_t>(tables::kSignMasks[packed >> 21 & 127]) << 24;
+// Of eight words the four lowest fields of kBits bits, each in a byte of its own.
+template <int kBits>
+LANE_INLINE Bytes spread_fields(I32 words) {
+  constexpr std::int32_t kMask = (1 << kBits) - 1;
+  const I32 low = (words & splat(kMask)) + (shift_left<8 - kBits>(words) & splat(kMask << 8));
+  const I32 high = (shift_left<16 - 2 * kBits>(words) & splat(kMask << 16)) +
+                   (shift_left<24 - 3 * kBits>(words) & splat(kMask << 24));
+  return bytes_of(low + high);
+}
+
+// 32 masks of eight signs from their first seven: the eighth makes the minus signs even.
+LANE_INLINE Bytes complete_signs(Bytes sevens) {
+  static constexpr uint8_t kOdd[16] = {0, 128, 128, 0, 128, 0, 0, 128, 128, 0, 0, 128, 0, 128, 128, 0};
+  const Bytes odd = load_16_twice(kOdd);  // by a nibble: the top bit if it has an odd number of ones
+  return sevens | (look_up(odd, sevens & splat_byte(15)) ^ look_up(odd, shift_right<4>(sevens)));
 }
 
 // The words kZero + entry, or kZero - entry where the entry's bit is set.

@@ -1,6 +1,7 @@
 // IQ1_M: 256 values in 16 units of 16, value = (d·(2·s + 1))·(grid ± 1/8): 32 low bytes of indices of vectors of eight,
-// 16 bytes of two vectors each (three high bits of the index below the sign of its 1/8), then four words of 16 bits that
-// hold four s of three bits each and, on top, a quarter of the f16 d, the lowest first. Words are eighths: 8·grid ± 1.
+// 16 bytes of two vectors each (three high bits of the index below the sign of its 1/8), then four words of 16 bits
+// that hold four s of three bits each and, on top, a quarter of the f16 d, the lowest first. Words are eighths: 8·grid
+// ± 1.
 #pragma once
 
 #include "cpp/cpu/quants/grids.h"
@@ -24,13 +25,14 @@ struct IQ1_M : Block<tables::kIQ1_M> {
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
-    const uint8_t* low = block + chunk % 8 * 4;
-    const uint32_t packed = read_le<uint16_t>(block + 32 + chunk % 8 * 2);
-    const auto vector = [&](int v) { return grid_vector(tables::kIq1SGrid[low[v] | (packed >> 4 * v & 7) << 8]); };
-    // A vector's sign as 0 or 2 in each of its bytes: what its shift is below 1.
-    const auto below = [&](int v) { return (packed >> (4 * v + 3) & 1) * 0x0202020202020202u; };
-    const Bytes eighths = shift_left<3>(from_words(vector(0), vector(1), vector(2), vector(3)));
-    return eighths + (splat_byte(kZero + 1) - from_words(below(0), below(1), below(2), below(3)));
+    const int64_t c = chunk % 8;
+    const Bytes packed = spread_fields<4>(widen_u16(block + 32));
+    uint16_t index[32];
+    uint32_t minus[8];
+    store_zipped(index, load_bytes(block), packed & splat_byte(7));
+    store(minus, at_least(packed, 8));
+    const Bytes eighths = shift_left<3>(grid_chunk(tables::kIq1SGrid, [&](int v) { return index[4 * c + v]; }));
+    return eighths + (splat_byte(kZero + 1) - (spread_bits(minus[c]) & splat_byte(2)));
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {

@@ -23,10 +23,9 @@ struct IQ2_S : Block<tables::kIQ2_S> {
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
     const int64_t c = chunk % 8;
-    const uint8_t* low = block + 2 + 4 * c;
-    const uint32_t high = static_cast<uint32_t>(block[66 + c]) << 8;
-    const auto vector = [&](int v) { return grid_vector(tables::kIq2SGrid[low[v] | (high >> 2 * v & 0x300u)]); };
-    return signed_words<kZero>(from_words(vector(0), vector(1), vector(2), vector(3)),
+    uint16_t index[32];
+    store_zipped(index, load_bytes(block + 2), spread_fields<2>(widen_u8(block + 66)));
+    return signed_words<kZero>(grid_chunk(tables::kIq2SGrid, [&](int v) { return index[4 * c + v]; }),
                                read_le<uint32_t>(block + 34 + 4 * c));
   }
 

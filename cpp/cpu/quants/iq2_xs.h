@@ -1,5 +1,6 @@
 // IQ2_XS: 256 values in 16 units of 16, value = (d·(1/2 + s)/4)·±grid: an f16 d, 32 words of 16 bits, each nine bits of
-// index of a vector of eight below a mask of seven signs (the eighth makes the minus signs even), 8 bytes of two s each.
+// index of a vector of eight below a mask of seven signs (the eighth makes the minus signs even), 8 bytes of two s
+// each.
 #pragma once
 
 #include "cpp/cpu/quants/grids.h"
@@ -21,13 +22,12 @@ struct IQ2_XS : Block<tables::kIQ2_XS> {
   }
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
-    const uint64_t four = read_le<uint64_t>(row + chunk / 8 * kBlockBytes + 2 + chunk % 8 * 8);
-    const auto vector = [four](int v) { return grid_vector(tables::kIq2XsGrid[four >> 16 * v & 511]); };
-    const auto minus = [four](int v) {
-      return static_cast<uint32_t>(tables::kSignMasks[four >> (16 * v + 9) & 127]) << 8 * v;
-    };
-    return signed_words<kZero>(from_words(vector(0), vector(1), vector(2), vector(3)),
-                               minus(0) | minus(1) | minus(2) | minus(3));
+    const uint8_t* block = row + chunk / 8 * kBlockBytes;
+    const int64_t c = chunk % 8;
+    uint32_t minus[8];
+    store(minus, complete_signs(move_bits(odd_bytes(load_bytes(block + 2), load_bytes(block + 34)), 1, 0, 127)));
+    const auto index = [&](int v) { return read_le<uint16_t>(block + 2 + 8 * c + 2 * v) & 511; };
+    return signed_words<kZero>(grid_chunk(tables::kIq2XsGrid, index), minus[c]);
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {

@@ -14,25 +14,31 @@ struct IQ2_XXS : Block<tables::kIQ2_XXS> {
     const float d = read_f16(block);
     for (int unit = 0; unit < 8; ++unit) {
       const uint8_t* p = block + 2 + 8 * unit;
-      const uint32_t packed = read_le<uint32_t>(p + 4), minus = sign_masks(packed);
+      const uint32_t packed = read_le<uint32_t>(p + 4);
       const float scale = d * (0.5f + static_cast<float>(packed >> 28)) * 0.25f;
       for (int v = 0; v < 4; ++v) {
-        decode_signed(tables::kIq2XxsGrid[p[v]], 8, minus >> 8 * v, scale, out + 32 * unit + 8 * v);
+        const uint32_t minus = tables::kSignMasks[packed >> 7 * v & 127];
+        decode_signed(tables::kIq2XxsGrid[p[v]], 8, minus, scale, out + 32 * unit + 8 * v);
       }
     }
   }
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
-    const uint8_t* p = row + chunk / 8 * kBlockBytes + 2 + chunk % 8 * 8;
-    const auto vector = [p](int v) { return grid_vector(tables::kIq2XxsGrid[p[v]]); };
-    return signed_words<kZero>(from_words(vector(0), vector(1), vector(2), vector(3)),
-                               sign_masks(read_le<uint32_t>(p + 4)));
+    const uint8_t* block = row + chunk / 8 * kBlockBytes;
+    const int64_t c = chunk % 8;
+    uint32_t minus[8];
+    store(minus, complete_signs(spread_fields<7>(sign_words(block))));
+    return signed_words<kZero>(grid_chunk(tables::kIq2XxsGrid, [&](int v) { return block[2 + 8 * c + v]; }), minus[c]);
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
-    const uint64_t scales = gather_bytes<8>(block + 9) >> 4 & 0x0f0f0f0f0f0f0f0fu;
-    f.scale[0] = splat(read_f16(block)) * (splat(0.5f) + load_u8(&scales)) * splat(0.25f);
+    f.scale[0] = splat(read_f16(block)) * (splat(0.5f) + to_f32(shift_right<28>(sign_words(block)))) * splat(0.25f);
+  }
+
+ private:
+  LANE_INLINE static I32 sign_words(const uint8_t* block) {
+    return odd_lanes(from_bytes(load_bytes(block + 2)), from_bytes(load_bytes(block + 34)));
   }
 };
 

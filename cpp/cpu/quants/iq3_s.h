@@ -1,5 +1,5 @@
-// IQ3_S: 256 values in 8 units of 32, value = (d·(1 + 2·s))·±grid: an f16 d, 64 low bytes of indices of vectors of four,
-// 8 bytes of their ninth bits, 32 masks of eight signs, 4 bytes of two s each.
+// IQ3_S: 256 values in 8 units of 32, value = (d·(1 + 2·s))·±grid: an f16 d, 64 low bytes of indices of vectors of
+// four, 8 bytes of their ninth bits, 32 masks of eight signs, 4 bytes of two s each.
 #pragma once
 
 #include "cpp/cpu/quants/grids.h"
@@ -23,13 +23,10 @@ struct IQ3_S : Block<tables::kIQ3_S> {
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
     const int64_t c = chunk % 8;
-    const uint8_t* low = block + 2 + 8 * c;
-    const uint32_t high = static_cast<uint32_t>(block[66 + c]) << 8;
-    const auto index = [&](int v) { return low[v] | (high >> v & 0x100u); };
-    const auto vectors = [&](int v) {
-      return grid_vectors(tables::kIq3SGrid[index(v)], tables::kIq3SGrid[index(v + 1)]);
-    };
-    return signed_words<kZero>(from_words(vectors(0), vectors(2), vectors(4), vectors(6)),
+    uint16_t index[32];  // of four chunks
+    const Bytes ninth = spread_bits(read_le<uint32_t>(block + 66 + c / 4 * 4)) & splat_byte(1);
+    store_zipped(index, load_bytes(block + 2 + c / 4 * 32), ninth);
+    return signed_words<kZero>(grid_chunk(tables::kIq3SGrid, [&](int v) { return index[c % 4 * 8 + v]; }),
                                read_le<uint32_t>(block + 74 + 4 * c));
   }
 

@@ -13,27 +13,28 @@ struct IQ3_XXS : Block<tables::kIQ3_XXS> {
   static void decode(const uint8_t* block, float* out) {
     const float d = read_f16(block);
     for (int v = 0; v < 64; ++v) {
-      const uint32_t packed = read_le<uint32_t>(block + 66 + v / 8 * 4), minus = sign_masks(packed);
+      const uint32_t packed = read_le<uint32_t>(block + 66 + v / 8 * 4);
+      const uint32_t minus = tables::kSignMasks[packed >> 7 * (v % 8 / 2) & 127] >> v % 2 * 4;
       const float scale = d * (0.5f + static_cast<float>(packed >> 28)) * 0.5f;
-      decode_signed(tables::kIq3XxsGrid[block[2 + v]], 4, minus >> 4 * (v % 8), scale, out + 4 * v);
+      decode_signed(tables::kIq3XxsGrid[block[2 + v]], 4, minus, scale, out + 4 * v);
     }
   }
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
-    const uint8_t* index = block + 2 + chunk % 8 * 8;
-    const auto vectors = [index](int v) {
-      return grid_vectors(tables::kIq3XxsGrid[index[v]], tables::kIq3XxsGrid[index[v + 1]]);
-    };
-    return signed_words<kZero>(from_words(vectors(0), vectors(2), vectors(4), vectors(6)),
-                               sign_masks(read_le<uint32_t>(block + 66 + chunk % 8 * 4)));
+    const int64_t c = chunk % 8;
+    uint32_t minus[8];
+    store(minus, complete_signs(spread_fields<7>(sign_words(block))));
+    return signed_words<kZero>(grid_chunk(tables::kIq3XxsGrid, [&](int v) { return block[2 + 8 * c + v]; }), minus[c]);
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
-    const uint64_t scales = gather_bytes<4>(block + 69) >> 4 & 0x0f0f0f0f0f0f0f0fu;
-    f.scale[0] = splat(read_f16(block)) * (splat(0.5f) + load_u8(&scales)) * splat(0.5f);
+    f.scale[0] = splat(read_f16(block)) * (splat(0.5f) + to_f32(shift_right<28>(sign_words(block)))) * splat(0.5f);
   }
+
+ private:
+  LANE_INLINE static I32 sign_words(const uint8_t* block) { return from_bytes(load_bytes(block + 66)); }
 };
 
 }  // namespace lane::cpu::LANE_ISA

@@ -18,7 +18,7 @@ struct IQ4_NL : Block<tables::kIQ4_NL> {
   }
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
-    return look_up(tables::kIq4Levels, load_nibbles(row + chunk * kBlockBytes + 2));
+    return look_up(load_16_twice(tables::kIq4Levels), load_nibbles(row + chunk * kBlockBytes + 2));
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int count, Factors<kUnit>& f) {

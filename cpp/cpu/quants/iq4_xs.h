@@ -22,7 +22,7 @@ struct IQ4_XS : Block<tables::kIQ4_XS> {
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
     const uint8_t* q = row + chunk / 8 * kBlockBytes + 8 + chunk % 8 * 16;
-    return look_up(tables::kIq4Levels, load_nibbles(q));
+    return look_up(load_16_twice(tables::kIq4Levels), load_nibbles(q));
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {

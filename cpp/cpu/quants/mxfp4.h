@@ -19,7 +19,8 @@ struct MXFP4 : Block<tables::kMXFP4> {
   }
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
-    return look_up(tables::kE2m1Doubled, load_nibbles(row + chunk * kBlockBytes + 1)) + splat_byte(kZero);
+    return look_up(load_16_twice(tables::kE2m1Doubled), load_nibbles(row + chunk * kBlockBytes + 1)) +
+           splat_byte(kZero);
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int count, Factors<kUnit>& f) {

@@ -1,6 +1,6 @@
 // NVFP4: 64 four-bit floats (E2M1) in 4 units of 16, each under an eight-bit float without sign (E4M3): 4 bytes of
-// scales, then 8 bytes a unit, whose low nibbles are its first 8 values and whose high ones the rest. The floats doubled
-// are integers v[q], so value = s·v[q] with s half the scale.
+// scales, then 8 bytes a unit, whose low nibbles are its first 8 values and whose high ones the rest. The floats
+// doubled are integers v[q], so value = s·v[q] with s half the scale.
 #pragma once
 
 #include "cpp/cpu/quants/block.h"
@@ -21,18 +21,17 @@ struct NVFP4 : Block<tables::kNVFP4> {
 
   LANE_INLINE static Bytes words(const uint8_t* row, int64_t chunk) {
     const uint8_t* q = row + chunk / 2 * kBlockBytes + 4 + chunk % 2 * 16;
-    const uint64_t first = read_le<uint64_t>(q), second = read_le<uint64_t>(q + 8);
-    const Bytes nibbles = from_words(first, first >> 4, second, second >> 4) & splat_byte(15);
-    return look_up(tables::kE2m1Doubled, nibbles) + splat_byte(kZero);
+    return look_up(load_16_twice(tables::kE2m1Doubled), load_nibbles_by_8(q)) + splat_byte(kZero);
   }
 
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int count, Factors<kUnit>& f) {
     uint32_t packed[4] = {};
     for (int b = 0; b < count / 2; ++b) packed[b] = read_le<uint32_t>(row + (chunk / 2 + b) * kBlockBytes);
-    uint8_t ordered[sizeof(Bytes)];
-    store(ordered, order_halves(packed));
-    uint16_t fields[16];
-    for (int i = 0; i < 16; ++i) fields[i] = scale_field(ordered[i]);
+    const Bytes ordered = order_halves(load_16_twice(packed));
+    const Bytes nan = at_least(ordered, 0x7f) ^ at_least(ordered, 0x80);
+    const Bytes scales = ordered ^ (ordered & nan);
+    uint16_t fields[32];
+    store_zipped(fields, shift_left<7>(scales), move_bits(scales, 1, 0, 0x3f));
     for (int g = 0; g < 2; ++g) f.scale[g] = splat(kStep) * load_f16(fields + 8 * g);
   }
 

@@ -28,7 +28,7 @@ struct Q2_K : Block<tables::kQ2_K> {
   LANE_INLINE static void factors(const uint8_t* row, int64_t chunk, int, Factors<kUnit>& f) {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
     const F32 d = splat(read_f16(block + 80)), dmin = splat(read_f16(block + 82));
-    const Bytes ordered = order_halves(block);
+    const Bytes ordered = order_halves(load_16_twice(block));
     uint8_t scales[sizeof(Bytes)], minima[sizeof(Bytes)];
     store(scales, ordered & splat_byte(15));
     store(minima, shift_right<4>(ordered));

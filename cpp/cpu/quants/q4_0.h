@@ -5,9 +5,7 @@
 
 namespace lane::cpu::LANE_ISA {
 
-struct Q4_0 {
-  static constexpr const char* kName = "Q4_0";
-  static constexpr int kTypeId = 2, kBlockElems = 32, kBlockBytes = 18;
+struct Q4_0 : Block<tables::kQ4_0> {
   static constexpr int kUnit = 32, kZero = 8, kMaxWord = 15;
   static constexpr bool kSigned = false, kMinimum = false;
 

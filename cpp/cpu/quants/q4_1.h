@@ -5,9 +5,7 @@
 
 namespace lane::cpu::LANE_ISA {
 
-struct Q4_1 {
-  static constexpr const char* kName = "Q4_1";
-  static constexpr int kTypeId = 3, kBlockElems = 32, kBlockBytes = 20;
+struct Q4_1 : Block<tables::kQ4_1> {
   static constexpr int kUnit = 32, kZero = 0, kMaxWord = 15;
   static constexpr bool kSigned = false, kMinimum = true;
 

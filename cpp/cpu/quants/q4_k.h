@@ -1,5 +1,5 @@
-// Q4_K: 256 values in 8 units of 32, value = (d·s)·q - dmin·m: f16 d and dmin, 12 bytes of 6-bit s and m, then 128 bytes
-// of nibbles: each 32 bytes hold one unit in their low and the next in their high nibbles.
+// Q4_K: 256 values in 8 units of 32, value = (d·s)·q - dmin·m: f16 d and dmin, 12 bytes of 6-bit s and m, then 128
+// bytes of nibbles: each 32 bytes hold one unit in their low and the next in their high nibbles.
 #pragma once
 
 #include "cpp/cpu/quants/block.h"
@@ -20,9 +20,7 @@ LANE_INLINE void unpack_k_scales(const uint8_t* p, uint8_t* out) {
   __builtin_memcpy(out, parts, sizeof parts);
 }
 
-struct Q4_K {
-  static constexpr const char* kName = "Q4_K";
-  static constexpr int kTypeId = 12, kBlockElems = 256, kBlockBytes = 144;
+struct Q4_K : Block<tables::kQ4_K> {
   static constexpr int kUnit = 32, kZero = 0, kMaxWord = 15;
   static constexpr bool kSigned = false, kMinimum = true;
 

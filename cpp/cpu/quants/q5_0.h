@@ -5,9 +5,7 @@
 
 namespace lane::cpu::LANE_ISA {
 
-struct Q5_0 {
-  static constexpr const char* kName = "Q5_0";
-  static constexpr int kTypeId = 6, kBlockElems = 32, kBlockBytes = 22;
+struct Q5_0 : Block<tables::kQ5_0> {
   static constexpr int kUnit = 32, kZero = 16, kMaxWord = 31;
   static constexpr bool kSigned = false, kMinimum = false;
 

@@ -7,9 +7,7 @@
 
 namespace lane::cpu::LANE_ISA {
 
-struct Q6_K {
-  static constexpr const char* kName = "Q6_K";
-  static constexpr int kTypeId = 14, kBlockElems = 256, kBlockBytes = 210;
+struct Q6_K : Block<tables::kQ6_K> {
   static constexpr int kUnit = 16, kZero = 32, kMaxWord = 63;
   static constexpr bool kSigned = false, kMinimum = false;
 
@@ -47,7 +45,7 @@ struct Q6_K {
     const uint8_t* block = row + chunk / 8 * kBlockBytes;
     const F32 d = splat(read_f16(block + 208));
     int8_t ordered[sizeof(Bytes)];
-    store(ordered, order_halves(block + 192));
+    store(ordered, order_halves(load_16_twice(block + 192)));
     f.scale[0] = d * load_i8(ordered);
     f.scale[1] = d * load_i8(ordered + 8);
   }

@@ -53,7 +53,7 @@ struct TQ1_0 : Block<tables::kTQ1_0> {
     return (even & 0x00ff00ffu) | (odd & 0x00ff00ffu) << 8;
   }
   // The digit that is next to leave: how many of 256/3 and 512/3 are below the byte.
-  LANE_INLINE static Bytes top_digits(Bytes x) { return splat_byte(0) - at_least(x, 86) - at_least(x, 171); }
+  LANE_INLINE static Bytes top_digits(Bytes x) { return splat_byte(0) - (at_least(x, 86) + at_least(x, 171)); }
 
   // Two digits of the 16 bytes: chunk 5 has the first and the second, chunk 6 the next two.
   LANE_INLINE static Bytes narrow_pair(const uint8_t* block, int part) {

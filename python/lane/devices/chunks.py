@@ -7,7 +7,7 @@ from lane.models.step import CHUNK_ROWS
 
 
 def cut(count: int, largest: int | None = None) -> list[int]:
-    """Row counts of the steps over `count` tokens: the largest chunks that fit, then the decode step for a last odd one.
+    """Row counts of the steps over `count` tokens: the largest chunks that fit, the decode step for a last odd one.
 
     `largest` bounds a chunk's rows (1: the decode step alone).
     """

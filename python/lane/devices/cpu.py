@@ -25,7 +25,8 @@ from lane.launch.spec import spec_hash
 from lane.launch.table import ALIGNMENT_BYTES, COLUMNS, ELEM_BYTES, Elem, Space
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.pipeline import Form, Lane
-from lane.plan.arena import ArenaPlan, Part
+from lane.plan.arena import ArenaPlan
+from lane.plan.step import Part
 from lane.quant.registry import format_named
 from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
@@ -269,7 +270,10 @@ class CpuDevice:
             for run in rows.runs:
                 data = self._checkpoint.data(run.tensor)
                 runs.append((data[run.first * row_bytes : (run.first + run.rows) * row_bytes], run.rows))
-            self._matrices[rows] = int(self._program.add_matrix(format.type_id, rows.rows, rows.cols, runs))
+            try:
+                self._matrices[rows] = int(self._program.add_matrix(format.type_id, rows.rows, rows.cols, runs))
+            except LaneError as error:
+                raise type(error)(f"cpu: tensor '{rows.runs[0].tensor}' ({rows.format}): {error}") from None
         return self._matrices[rows]
 
     def _set_inputs(self, tokens: Sequence[int], pos: int) -> None:

@@ -77,7 +77,10 @@ def _check_tensor(name: str, row: TensorRow, dims: Mapping[str, int], checkpoint
         if row.required:
             raise CheckpointError(f"models: tensor '{name}': not in the file, required")
         return
-    format_named(tensor.type)  # refuses types by name
+    try:
+        format_named(tensor.type)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"models: tensor '{name}': {error}") from None
     wanted = tuple(dims[d] for d in reversed(row.shape))
     if _trimmed(tensor) != wanted:
         names = ", ".join(reversed(row.shape))

@@ -10,9 +10,7 @@ from lane.quant.bits import pieces, scale, scaled, signs
 from lane.quant.format import Blocks, Format, Values
 from lane.quant.grids import IQ2_S_GRID
 
-LAYOUT = np.dtype(
-    [("d", "<f2"), ("low", "u1", 32), ("signs", "u1", 32), ("high", "u1", 8), ("scales", "u1", 8)]
-)
+LAYOUT = np.dtype([("d", "<f2"), ("low", "u1", 32), ("signs", "u1", 32), ("high", "u1", 8), ("scales", "u1", 8)])
 
 
 def decode(blocks: Blocks) -> Values:

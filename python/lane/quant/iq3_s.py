@@ -10,9 +10,7 @@ from lane.quant.bits import bits, pieces, scale, scaled, signs
 from lane.quant.format import Blocks, Format, Values
 from lane.quant.grids import IQ3_S_GRID
 
-LAYOUT = np.dtype(
-    [("d", "<f2"), ("low", "u1", 64), ("high", "u1", 8), ("signs", "u1", 32), ("scales", "u1", 4)]
-)
+LAYOUT = np.dtype([("d", "<f2"), ("low", "u1", 64), ("high", "u1", 8), ("signs", "u1", 32), ("scales", "u1", 4)])
 
 
 def decode(blocks: Blocks) -> Values:

@@ -12,9 +12,7 @@ from lane.quant.table import Table
 
 LAYOUT = np.dtype([("e", "u1"), ("q", "u1", 16)])
 
-E2M1 = Table(
-    "e2m1_doubled", lambda: np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int8)
-)
+E2M1 = Table("e2m1_doubled", lambda: np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int8))
 
 # Blocks whose errors against all 16 codes are made at a time: as many numbers as a slab has.
 ERROR_BLOCKS = SLAB_ELEMS // (16 * 32)

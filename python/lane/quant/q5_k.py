@@ -10,9 +10,7 @@ from lane.quant.bits import planes, scaled
 from lane.quant.format import Blocks, Format, Values
 from lane.quant.k_scales import scales_and_mins
 
-LAYOUT = np.dtype(
-    [("d", "<f2"), ("dmin", "<f2"), ("scales", "u1", 12), ("high", "u1", 32), ("low", "u1", (4, 32))]
-)
+LAYOUT = np.dtype([("d", "<f2"), ("dmin", "<f2"), ("scales", "u1", 12), ("high", "u1", 32), ("low", "u1", (4, 32))])
 
 
 def decode(blocks: Blocks) -> Values:

@@ -67,9 +67,7 @@ def _table_text(table: Table) -> str:
     """The table as an array on a cache line's bound: a line a vector, or 16 entries of a list."""
     values = table.values
     shape = "".join(f"[{extent}]" for extent in values.shape)
-    opening = (
-        f"alignas(64) inline constexpr std::{values.dtype.name}_t {constant_name(table.name)}{shape} = {{"
-    )
+    opening = f"alignas(64) inline constexpr std::{values.dtype.name}_t {constant_name(table.name)}{shape} = {{"
     if values.ndim == 1:
         lines = [f"    {_joined(values[start : start + 16])}," for start in range(0, len(values), 16)]
     else:
@@ -82,9 +80,7 @@ def _joined(numbers: NDArray[np.integer[Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m lane.quant.tables", description=(__doc__ or "").split("\n")[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m lane.quant.tables", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("out", type=Path, metavar="OUT", help="the header to write")
     write_header(parser.parse_args().out)
 

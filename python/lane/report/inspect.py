@@ -18,6 +18,7 @@ import numpy as np
 from lane.checkpoint.chat import ChatTemplate
 from lane.checkpoint.gguf import Checkpoint, Metadata
 from lane.checkpoint.tokenizer import Tokenizer
+from lane.devices.cpu import CpuDevice
 from lane.errors import LaneError
 from lane.launch.record import Numerics
 from lane.models.recognise import recognise
@@ -181,14 +182,18 @@ def _facts(tokenizer: Tokenizer) -> TokenizerFacts:
 
 
 def _verdicts(checkpoint: Checkpoint) -> Iterator[Verdict]:
-    """Recognition, then the decode step under each numerics, then the chat template."""
+    """Recognition, then the decode step on the device under each numerics, then the chat template."""
     model, verdict = _attempt("model", partial(recognise, checkpoint))
     yield verdict
     if model is not None:
         for numerics in Numerics:
-            yield _attempt(f"cpu {numerics.value}", partial(Lane(model, numerics).form, 1))[1]
+            yield _attempt(f"cpu {numerics.value}", partial(_prepare, checkpoint, Lane(model, numerics)))[1]
     if TEMPLATE_KEY in checkpoint.metadata:
         yield _attempt("chat template", partial(_check_template, checkpoint.metadata))[1]
+
+
+def _prepare(checkpoint: Checkpoint, lane: Lane) -> None:
+    CpuDevice(checkpoint, lane, threads=1).prepare(1)
 
 
 def _check_template(metadata: Metadata) -> None:

@@ -147,11 +147,12 @@ std::optional<PlannedStep> shrink_array(Random& random, PlannedStep planned) {
   return planned;
 }
 
-// `strict` counts changes that the checker reports although no order tried went wrong. There are three sorts: arrays that
-// share bytes of which the one has values that nothing reads any more (scratch, outputs without readers, parts of an array
-// that no reader takes); unordered writes whose values are the same or are overwritten unread; and orders that the device
-// was not made to try. The checker works from accesses and knows no values, so it reports all three: a planner never
-// makes such a plan, and where one is wanted (a scratch array shared on purpose) it can be said as one array.
+// `strict` counts changes that the checker reports although no order tried went wrong. There are three sorts: arrays
+// that share bytes of which the one has values that nothing reads any more (scratch, outputs without readers, parts of
+// an array that no reader takes); unordered writes whose values are the same or are overwritten unread; and orders that
+// the device was not made to try. The checker works from accesses and knows no values, so it reports all three: a
+// planner never makes such a plan, and where one is wanted (a scratch array shared on purpose) it can be said as one
+// array.
 struct Tally {
   int made = 0, harmful = 0, missed = 0, strict = 0;
   std::map<std::string, int> strict_by_fault;
@@ -194,8 +195,8 @@ Tally try_changes(const std::string& name, Change change, int most) {
 
 TEST(CheckProperty, FindsEveryHarmfulChange) {
   const std::pair<const char*, Change> changes[] = {
-      {"drop_event", drop_event},       {"retarget_wait", retarget_wait}, {"shift_offset", shift_offset},
-      {"cut_life", cut_life},           {"swap_launches", swap_launches}, {"move_to_stream", move_to_stream},
+      {"drop_event", drop_event},     {"retarget_wait", retarget_wait}, {"shift_offset", shift_offset},
+      {"cut_life", cut_life},         {"swap_launches", swap_launches}, {"move_to_stream", move_to_stream},
       {"shrink_array", shrink_array},
   };
   int made = 0, harmful = 0;

@@ -109,16 +109,17 @@ TEST(Check, HazardAntiAndOutput) {
 TEST(Check, HazardInTheWrongOrder) {
   PlannedStep planned = good();
   std::swap(planned.streams.issues[2].launch, planned.streams.issues[3].launch);
-  expect_found(planned, Fault::kHazard, "of 'state', which launch 2 'make c' on stream 0 updates: that must come before, "
-                                        "and the plan has it after");
+  expect_found(planned, Fault::kHazard,
+               "of 'state', which launch 2 'make c' on stream 0 updates: that must come before, "
+               "and the plan has it after");
 }
 
 TEST(Check, Bounds) {
   PlannedStep planned = good();
   planned.step.launches[1].accesses[0].span.begin = 1;
-  expect_found(planned, Fault::kBounds, "launch 1 'make b' on stream 1 reads bytes [1, 17) of 'a', which has 16");
+  expect_found(planned, Fault::kBounds, "launch 1 'make b' on stream 1 reads 16 bytes from 1 on of 'a', which has 16");
   planned.step.launches[1].accesses[0].span = {0, 4, 5, 4};
-  expect_found(planned, Fault::kBounds, "reads bytes [0, 19) of 'a', which has 16");
+  expect_found(planned, Fault::kBounds, "reads 4 runs, 5 bytes apart, of 4 bytes from 0 on of 'a', which has 16");
   for (const ByteSpan& span : {ByteSpan{-1, 4, 0, 1}, ByteSpan{0, 0, 0, 1}, ByteSpan{0, 4, 2, 2}, ByteSpan{0, 4, 4, 0},
                                ByteSpan{0, 1, int64_t{1} << 62, 8}}) {
     planned.step.launches[1].accesses[0].span = span;
@@ -140,6 +141,9 @@ TEST(Check, Placement) {
   planned.places.arena_offsets.pop_back();
   planned.places.arena_offsets.pop_back();
   expect_found(planned, Fault::kPlacement, "'c' has 8 bytes from -1 on");
+  planned = good();
+  planned.places.alignment_bytes = 0;
+  expect_found(planned, Fault::kPlacement, "alignment: found 0 bytes, allowed 1 or more");
   planned = good();
   planned.step.arrays[4].pool_offset = 16;
   expect_found(planned, Fault::kPlacement, "'state' has 8 bytes from 16 on of the pool, which has 16");

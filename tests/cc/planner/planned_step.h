@@ -44,7 +44,8 @@ inline PlannedStep random_planned_step(uint64_t seed, int64_t launches) {
   const RandomStep made(random, launches);
   PlannedStep planned{made.step(), random_streams(random, made.step()), {}};
   const int64_t alignment = random.one_in(2) ? 1 : kPoolAlignment;
-  planned.places = place(planned.step, arena_of(planned.step, planned.streams, alignment), made.pool_bytes(), alignment);
+  planned.places =
+      place(planned.step, arena_of(planned.step, planned.streams, alignment), made.pool_bytes(), alignment);
   return planned;
 }
 

@@ -68,8 +68,7 @@ class RandomOrder {
 
   static void join(Launch& launch, const Launch& earlier) {
     for (size_t s = 0; s < kMaxStreams; ++s) launch.after[s] = std::max(launch.after[s], earlier.after[s]);
-    launch.after[earlier.stream] =
-        std::max(launch.after[earlier.stream], static_cast<int64_t>(earlier.place) + 1);
+    launch.after[earlier.stream] = std::max(launch.after[earlier.stream], static_cast<int64_t>(earlier.place) + 1);
   }
 
   std::vector<Launch> launches_;

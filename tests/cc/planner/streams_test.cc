@@ -151,7 +151,8 @@ TEST(Streams, SimulatedTimesShareTheDevice) {
   const Step step = chains({0.75, 0.75}, 1, 6);
   const StreamPlan plan = plan_on_streams(step, {0, 0, 1, 0});
   // The two together take 1.5 of the device: from the event on at 2/3 speed. The first has 5.5 µs left when the second
-  // begins and ends at 6 + 0.5 + 8.25 = 14.75; the second has 0.5 left then, ends at 15.25, and its event comes at 15.75.
+  // begins and ends at 6 + 0.5 + 8.25 = 14.75; the second has 0.5 left then, ends at 15.25, and its event comes
+  // at 15.75.
   EXPECT_DOUBLE_EQ(simulate_us(step, plan, 0.5), 15.75 + 6);
 }
 

@@ -4,8 +4,8 @@
 // A byte holds a number that names its writer and all that the writer had read. A launch runs in three phases, between
 // which any other that the plan does not order may run: it scribbles over what it is to write whole, as a kernel whose
 // blocks finish in any order may; it reads; it writes. Before the step and after it the arena is someone else's, whose
-// bytes must stay: the step's start takes the arena and gives parameters and state their values, its end reads the state.
-// The order is the plan's alone: streams, and waits for launches issued before.
+// bytes must stay: the step's start takes the arena and gives parameters and state their values, its end reads the
+// state. The order is the plan's alone: streams, and waits for launches issued before.
 #pragma once
 
 #include <algorithm>
@@ -271,11 +271,11 @@ class ToyDevice {
 
   const Step& step_;
   const StepPlaces& places_;
-  const size_t start_, end_;          // nodes beside the launches
-  std::vector<size_t> nodes_;         // as issued
-  std::vector<uint64_t> before_;      // by node: those that come before it
-  std::vector<int64_t> apart_;        // by array: an offset at which it shares no byte
-  Cells wanted_;                      // by node
+  const size_t start_, end_;      // nodes beside the launches
+  std::vector<size_t> nodes_;     // as issued
+  std::vector<uint64_t> before_;  // by node: those that come before it
+  std::vector<int64_t> apart_;    // by array: an offset at which it shares no byte
+  Cells wanted_;                  // by node
 };
 
 }  // namespace lane::test

@@ -91,6 +91,7 @@ TEST(InQuotes, ShowsWhatCanBeShown) {
 TEST(InQuotes, CutsWhatIsLongAndAlwaysGivesUtf8) {
   EXPECT_EQ(in_quotes(std::string(96, 'k')), "\"" + std::string(96, 'k') + "\"");
   EXPECT_EQ(in_quotes(std::string(97, 'k')), "\"" + std::string(96, 'k') + "\"... (97 bytes)");
+  EXPECT_EQ(path_in_quotes(std::string(97, 'k') + "\n"), "\"" + std::string(97, 'k') + "\\x0a\"");
   std::string bytes;
   for (int i = 0; i < 500; ++i) bytes += static_cast<char>(i * 89);
   for (size_t at = 0; at < 100; ++at) EXPECT_TRUE(is_utf8(in_quotes(std::string_view(bytes).substr(at))));

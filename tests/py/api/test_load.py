@@ -1,4 +1,4 @@
-"""`lane.load` on the CPU: arguments, logits and generation that agree, models that do not meet, state that is continued."""
+"""`lane.load` on the CPU: arguments, logits that agree with generation, models that do not meet, continued state."""
 
 from __future__ import annotations
 

@@ -91,9 +91,10 @@ def test_sampling_is_the_interface_s(process: Lane, model: Path) -> None:
 
 
 def test_stop_strings(process: Lane, model: Path) -> None:
-    text = generated(model, "abc", 20)
-    stops = ("--stop", text[5:7], "--stop", "not there")
-    assert process("run", model, "-p", "abc", "-n", "20", *stops).out == text[: text.index(text[5:7])] + "\n"
+    text = generated(model, "abc", 40)
+    stop = next(text[at : at + 2] for at in range(3, 40) if text[at : at + 2].isprintable())
+    outcome = process("run", model, "-p", "abc", "-n", "40", "--stop", stop, "--stop", "not there")
+    assert outcome.out == text[: text.index(stop)] + "\n"
 
 
 @pytest.mark.parametrize("numerics", ["precise", "int8", "int8x2"])

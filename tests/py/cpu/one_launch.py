@@ -1,7 +1,8 @@
 """Runs launches on the CPU device and by their numpy definitions, on the same buffers.
 
-Enters: launches, and the values their buffers start with. Leaves: the plain values of every array afterwards, from either side.
-Arrays lie in the pool one after the other with a line of guard bytes between them, which `run_device` finds unchanged.
+Enters: launches, and the values their buffers start with. Leaves: the plain values of every array afterwards, from
+either side. Arrays lie in the pool one after the other with a line of guard bytes between them, which a run must leave
+as they are.
 """
 
 from __future__ import annotations

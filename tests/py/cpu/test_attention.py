@@ -1,10 +1,10 @@
 """Attention against float64, over shapes around the kernels' tiles, and its bits against rows taken one by one.
 
 Tolerance (f32). u = 2^-24. A score is scale·Σ q·k: a lane's chain of hd/8 multiply-adds, three additions, the scale's
-own rounding and the product's: δ = (hd/8 + 5)·u·scale·Σ|q·k|; a cap adds its quotient, tanh (6u + EXP) and product. A
-weight is e^(s - m): relative error EXP + 2δ (its own score's and the greatest's) + u·|s - m|. Values are summed position
-after position in chunks of 64, and chunks merged with two roundings and an exp each; the total is one more sum; a quotient.
-So the result is within (2·(EXP + 2δ + u·|s - m|) + (64 + chunks·(3 + EXP/u) + 2)·u) · Σ p·|v| / Σ p.
+own rounding and the product's: δ = (hd/8 + 5)·u·scale·Σ|q·k|; a cap adds its quotient, tanh (6u + EXP) and product.
+A weight is e^(s - m): relative error EXP + 2δ (its own score's and the greatest's) + u·|s - m|. Values are summed
+position after position in chunks of 64, chunks merged with two roundings and an exp each; the total is one more sum; a
+quotient. So the result is within (2·(EXP + 2δ + u·|s - m|) + (64 + chunks·(3 + EXP/u) + 2)·u) · Σ p·|v| / Σ p.
 Under `precise` sums are f64 and `check`'s one rounding is all.
 """
 
@@ -41,8 +41,8 @@ class Shape:
         return self.start + self.rows + self.spare
 
 
-# Rows around the three queries of a tile, the few that are split and a task's stretch of 16; spans around a chunk; widths
-# around 8 lanes and 4 vectors; groups 1, 2, 3 and more.
+# Rows around the three queries of a tile, the few that are split and a task's stretch of 16; spans around a chunk;
+# widths around 8 lanes and 4 vectors; groups 1, 2, 3 and more.
 SHAPES = (
     Shape(1, 0, 1, 1, 8, 8),
     Shape(1, 62, 4, 2, 64, 64, spare=9),

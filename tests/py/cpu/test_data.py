@@ -12,7 +12,7 @@ from lane.quant.registry import format_named
 from tests.py.cpu.checks import check, floats
 from tests.py.cpu.matrices import random_matrix
 from tests.py.cpu.one_launch import Case, Device, Plain, run_device
-from tests.py.cpu.test_projection import FORMATS
+from tests.py.cpu.projections import FORMAT_NAMES
 
 STRETCH = 8192  # logits whose greatest one task finds
 
@@ -22,7 +22,7 @@ def ints(*values: int) -> Plain:
 
 
 @pytest.mark.parametrize("numerics", list(Numerics), ids=lambda n: n.value)
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_gather(name: str, numerics: Numerics) -> None:
     """Rows of every format, dequantised, at indices that repeat and reach both ends; scaled with one rounding."""
     format = format_named(name)

@@ -1,4 +1,4 @@
-"""Which instruction sets this run covers: each that the kernels are compiled for, skipped where the machine lacks it."""
+"""Which instruction sets a run covers: each that kernels are compiled for, skipped where the machine lacks it."""
 
 from __future__ import annotations
 

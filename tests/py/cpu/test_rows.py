@@ -1,7 +1,7 @@
-"""Norms, rotations and elementwise launches against float64, over lengths around a vector's 8 lanes and a task's values.
+"""Norms, rotations and elementwise launches against float64, over lengths around a vector's 8 lanes and a task's.
 
-Tolerances. u = 2^-24; `check` allows one more rounding of the result. Under `precise` everything is f64 and that one is
-all; otherwise:
+Tolerances. u = 2^-24; `check` allows for the rounding of the result. Under `precise` everything is f64 and that is all;
+otherwise:
 
 norm        the row's factor in f64, rounded (u); then x·f, ·w, + b, a rounding each. Centred: x - mean rounded, and the
             mean's own rounding.

@@ -1,8 +1,9 @@
 """Arena problems of large models, from their shapes alone: one prefill chunk of 512 rows, launch by launch.
 
-Enters: the shapes below. Leaves: problems as the planner takes them. A `Tape` records launches as (what is read, what is written);
-an array's life is from its first writer to its last reader. Projections under the int8 numerics read quantised activations, so
-each of their inputs has words, scales and word sums beside its plain values; tiled and grouped kernels have scratch.
+Enters: the shapes below. Leaves: problems as the planner takes them. A `Tape` records launches as (what is read, what
+is written); an array's life is from its first writer to its last reader. Projections under the int8 numerics read
+quantised activations, so each of their inputs has words, scales and word sums beside its plain values; tiled and
+grouped kernels have scratch.
 """
 
 from __future__ import annotations
@@ -184,10 +185,6 @@ def tape(s: Shape) -> Tape:
 SHAPES: Mapping[str, Shape] = {
     "dense_70b": Shape(80, 8192, 64, 8, 128, 28672),
     "mixture_30b_a3b": Shape(48, 2048, 32, 4, 128, 768, experts=128, chosen=8),
-    "hybrid_80b_a3b": Shape(
-        48, 2048, 16, 2, 256, 512, 512, 10, 512, attention_every=4, value_heads=32, key_heads=16
-    ),
-    "latent_236b": Shape(
-        60, 5120, 128, 128, 128, 1536, 160, 6, 3072, 1, q_rank=1536, kv_rank=512, rope_dims=64
-    ),
+    "hybrid_80b_a3b": Shape(48, 2048, 16, 2, 256, 512, 512, 10, 512, attention_every=4, value_heads=32, key_heads=16),
+    "latent_236b": Shape(60, 5120, 128, 128, 128, 1536, 160, 6, 3072, 1, q_rank=1536, kv_rank=512, rope_dims=64),
 }

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from lane import _core
+from lane.errors import UsageError
 from lane.graph.graph import Head
 from lane.launch.data import View
 from lane.launch.record import Form, Mode, Numerics
 from lane.launch.table import ALIGNMENT_BYTES
-from lane.plan.arena import ArenaPlan, Part, array_bytes, is_step_local, plan_arena
+from lane.plan.arena import ArenaPlan
+from lane.plan.plan import PlanOptions, plan_arena, plan_step
+from lane.plan.step import Part, form_parts, is_step_local, part_bytes
 from lane.schedule.schedule import Schedule, quantised_bytes, schedule
 from tests.py.support.fixtures import BY_NAME, FIXTURES, Fixture
 
@@ -29,8 +32,8 @@ def replay(s: Schedule, plan: ArenaPlan) -> None:
             buffer = s.buffers[s.buffers[access.name].base or access.name]
             if not is_step_local(buffer, s):
                 continue
-            for part, size_bytes in array_bytes(buffer, access.form, s.numerics):
-                offset = plan.offset(buffer.name, part)
+            for part in form_parts(access.form, s.numerics):
+                offset, size_bytes = plan.offset(buffer.name, part), part_bytes(buffer, part, s.numerics)
                 assert offset >= 0 and offset % ALIGNMENT_BYTES == 0
                 assert offset + size_bytes <= plan.total_bytes
                 first = offset // ALIGNMENT_BYTES
@@ -71,26 +74,34 @@ def test_the_quantised_form_has_the_bytes_that_the_schedule_counts(numerics: Num
     s = schedule(BY_NAME["llama"].model().step(32), Numerics.INT8)
     for buffer in s.buffers.values():
         if buffer.quant and buffer.base is None:
-            parts = dict(array_bytes(buffer, Form.QUANT, numerics))
-            assert sum(parts.values()) == quantised_bytes(buffer.elems, numerics)
+            parts = form_parts(Form.QUANT, numerics)
+            assert sum(part_bytes(buffer, p, numerics) for p in parts) == quantised_bytes(buffer.elems, numerics)
             assert (Part.SECOND in parts) == (numerics is Numerics.INT8X2)
 
 
 def test_a_view_keeps_its_tensor_alive() -> None:
-    """The last row that the head reads is a view of the whole block's norm, in both its forms."""
+    """The last row, which alone gets logits, is a view of the block: until then its bytes are no one else's."""
     s = schedule(BY_NAME["llama"].model().step(32), Numerics.INT8)
+    plan = plan_arena(s)
     view = next(item.launch for item in s.launches if isinstance(item.launch, View))
-    last_read = max(
-        number
-        for number, item in enumerate(s.launches)
-        if not isinstance(item.launch, View) and view.out in {a.name for a in item.launch.accesses()}
-    )
-    assert any(a.buffer == view.src and a.life.end == last_read + 1 for a in plan_arena(s).arrays)
+    last = max(n for n, item in enumerate(s.launches) if view.out in {a.name for a in item.launch.accesses()})
+    begin = plan.offset(view.src, Part.PLAIN)
+    end = begin + part_bytes(s.buffers[view.src], Part.PLAIN, s.numerics)
+    written = [a.name for a in s.launches[last].launch.accesses() if a.mode is Mode.WRITE]
+    for buffer in (s.buffers[name] for name in written):
+        offset = plan.offset(buffer.name, Part.PLAIN)
+        assert offset >= end or offset + part_bytes(buffer, Part.PLAIN, s.numerics) <= begin
+
+
+@pytest.mark.parametrize("strategy", _core.arena_strategies())
+def test_a_strategy_can_be_held_to(strategy: str) -> None:
+    s = schedule(BY_NAME["gemma3"].model().step(32), Numerics.INT8)
+    plan = plan_step(s, PlanOptions(strategies=[strategy])).arena
+    assert plan.strategy == strategy
+    replay(s, plan)
 
 
 def test_names_of_strategies_are_checked() -> None:
-    problem = _core.ArenaProblem(ALIGNMENT_BYTES)
-    problem.add("x", 10, [(0, 1)])
-    assert _core.plan_arena(problem, ["size"]).strategy == "size"
-    with pytest.raises(Exception, match="strategy: found 'luck', allowed size"):
-        _core.plan_arena(problem, ["luck"])
+    s = schedule(BY_NAME["llama"].model().step(1), Numerics.INT8)
+    with pytest.raises(UsageError, match="arena: strategy: found 'luck', allowed size, area"):
+        plan_step(s, PlanOptions(strategies=["luck"]))

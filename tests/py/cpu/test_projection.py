@@ -21,7 +21,7 @@ from lane.quant.format import Format
 from lane.quant.registry import format_named
 from tests.py.cpu.checks import U, bits, check
 from tests.py.cpu.matrices import is_ordinary, random_matrix
-from tests.py.cpu.one_launch import Case, run_device
+from tests.py.cpu.one_launch import Case, Matrix, run_device
 from tests.py.cpu.projections import FORMAT_NAMES, is_int8, projection
 
 NUMERICS = list(Numerics)

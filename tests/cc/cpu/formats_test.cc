@@ -68,9 +68,9 @@ Matrix random_matrix(const FormatKernels& format, std::int64_t k) {
 
 class Formats : public testing::TestWithParam<FormatCase> {};
 
-// A unit's scale·q and minimum are rounded once each on either side, and both are at most about eight times the greatest
-// of its values; where q · 127 has no rounding left to do, 2^-18 of that value is far above what is lost and far below
-// a step of q.
+// On either side a value passes a few roundings, each at most 2^-24 of scale·q or of the minimum, and neither of these
+// is more than about eight times the greatest of its unit's values. So 2^-18 of that value is above what rounding may
+// do, and a q that is off by one is off by more, unless its block's minimum happens to dwarf its scale.
 TEST_P(Formats, WordsAndFactorsAreThoseOfDecode) {
   const auto& [isa, format, k] = GetParam();
   const Matrix matrix = random_matrix(*format, k);

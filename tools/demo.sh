@@ -6,7 +6,12 @@ cd "$(dirname "$0")/.."
 . tools/prerequisites.sh
 lane_prerequisites
 [ -x .venv/bin/python ] || "${LANE_PYTHON:-python3}" -m venv .venv
-.venv/bin/python -m pip install --disable-pip-version-check --quiet .
+# Compiling takes minutes: only when a source is newer than what is installed.
+installed=.venv/installed
+if [ ! -f "$installed" ] || [ -n "$(find cpp python CMakeLists.txt pyproject.toml -newer "$installed" -print -quit)" ]; then
+  .venv/bin/python -m pip install --disable-pip-version-check --quiet .
+  touch "$installed"
+fi
 
 model=.venv/models/SmolLM2-135M-Instruct.Q4_1.gguf
 [ -f "$model" ] || .venv/bin/python tools/fetch_model.py "$model"

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "cpp/cpu/ops.h"
 
@@ -38,78 +39,121 @@ Form::Form(const std::int64_t* words, std::int64_t count, Binder& binder) {
     binder.check("kind", words[at], 0, std::ssize(kKinds) - 1);
     const Kind& kind = kKinds[words[at]];
     binder.begin(launches_, kind.name);
-    add_steps(kind.bind(words + at + 1, count - at - 1, binder), binder.touches());
+    add_op(kind.bind(words + at + 1, count - at - 1, binder), binder.touches());
     at += 1 + kind.words;
   }
   pending_.clear();
   rules_ = binder.rules();
   external_elems_ = binder.external_elems();
-  counters_ = std::make_unique<std::atomic<std::int64_t>[]>(steps_.size());
+  progress_ = std::make_unique<Progress>(steps_.size());
 }
 
-// Steps on thread 0 follow each other without a barrier, and so do launches that share nothing; a launch's own phases
-// are always apart.
-void Form::add_steps(std::unique_ptr<Op> op, const std::vector<Touch>& touches) {
+void Form::add_op(std::unique_ptr<Op> op, const std::vector<Touch>& touches) {
   if (op == nullptr) return;
-  bool all_solo = true;
-  for (int phase = 0; phase < op->phases(); ++phase) all_solo = all_solo && op->solo(phase);
-  bool barrier = false;
-  for (const Touch& touch : touches) {
-    for (const Pending& before : pending_) {
-      barrier = barrier || (!(all_solo && before.solo) && conflict(touch, before.touch));
-    }
+  bool solo = true;
+  for (int phase = 0; phase < op->phases(); ++phase) solo = solo && op->solo(phase);
+  if (solo) {
+    add_solo(op.get(), touches);
+  } else {
+    add_shared(op.get(), touches);
   }
-  for (int phase = 0; phase < op->phases(); ++phase) {
-    const bool apart = phase == 0 ? barrier : !all_solo;
-    if (apart) pending_.clear();
-    steps_.push_back({op.get(), phase, launches_, op->solo(phase), apart});
-  }
-  for (const Touch& touch : touches) pending_.push_back({touch, all_solo});
+  for (const Touch& touch : touches) pending_.push_back({touch, steps_.size() - 1});
   ops_.push_back(std::move(op));
 }
 
-void Form::reset_counters() noexcept {
-  for (std::size_t i = 0; i < steps_.size(); ++i) counters_[i].store(0, std::memory_order_relaxed);
+// Joins the solo step before it, if there is one: then that step waits for what either needs.
+void Form::add_solo(const Op* op, const std::vector<Touch>& touches) {
+  if (steps_.empty() || !steps_.back().solo) steps_.push_back({{}, true});
+  const std::size_t last = steps_.size() - 1;
+  for (int phase = 0; phase < op->phases(); ++phase) steps_[last].parts.push_back({op, phase, launches_});
+  if (conflicts(touches, last)) make_wait(last);
 }
 
-void Form::run_step(std::size_t i, Worker& worker, int thread, bool alone) noexcept {
-  const Step& step = steps_[i];
-  if (step.phase == 0) worker.prepared = nullptr;
-  if (step.solo) {
-    if (thread == 0) step.op->run(worker, step.phase, 0);
-    return;
-  }
-  const std::int64_t tasks = step.op->tasks(worker.bases, step.phase);
-  if (alone) {
-    for (std::int64_t task = 0; task < tasks; ++task) step.op->run(worker, step.phase, task);
-    return;
-  }
-  while (true) {
-    const std::int64_t task = counters_[i].fetch_add(1, std::memory_order_relaxed);
-    if (task >= tasks) return;
-    step.op->run(worker, step.phase, task);
+// A step a phase, each after the one before.
+void Form::add_shared(const Op* op, const std::vector<Touch>& touches) {
+  for (int phase = 0; phase < op->phases(); ++phase) {
+    steps_.push_back({{{op, phase, launches_}}, false});
+    if (phase > 0 || conflicts(touches, steps_.size() - 1)) make_wait(steps_.size() - 1);
   }
 }
 
-void Form::walk(Team& team, Worker& worker, int thread) noexcept {
-  const bool alone = team.threads() == 1;
+bool Form::conflicts(const std::vector<Touch>& touches, std::size_t except) const {
+  for (const Touch& touch : touches) {
+    for (const Pending& before : pending_) {
+      if (before.step != except && conflict(touch, before.touch)) return true;
+    }
+  }
+  return false;
+}
+
+void Form::make_wait(std::size_t step) {
+  if (!steps_[step].waits) steps_[step].since = since_;
+  steps_[step].waits = true;
+  since_ = step;
+  std::erase_if(pending_, [step](const Pending& before) { return before.step < step; });
+}
+
+void Form::run_alone(Worker& worker) const noexcept {
+  for (const Step& step : steps_) {
+    for (const Part& part : step.parts) {
+      if (part.phase == 0) worker.prepared = nullptr;
+      const std::int64_t tasks = part.op->tasks(worker.bases, part.phase);
+      for (std::int64_t task = 0; task < tasks; ++task) part.op->run(worker, part.phase, task);
+    }
+  }
+}
+
+void Form::begin_round(const Bases& bases) noexcept {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (steps_[i].barrier) team.barrier();
-    run_step(i, worker, thread, alone);
+    const Part& first = steps_[i].parts.front();
+    progress_->set_tasks(i, steps_[i].solo ? 1 : first.op->tasks(bases, first.phase));
+  }
+  progress_->begin_round();
+}
+
+void Form::run_tasks(std::size_t step, Worker& worker, std::uint32_t round) noexcept {
+  if (steps_[step].parts.front().phase == 0) worker.prepared = nullptr;
+  std::int64_t task = 0;
+  while (progress_->claim(step, round, task)) {
+    for (const Part& part : steps_[step].parts) part.op->run(worker, part.phase, task);
+    progress_->finish(step);
   }
 }
 
-void Form::walk_timed(Team& team, Worker& worker, int thread, std::int64_t* times_ns) noexcept {
+bool Form::await_round(Team& team, std::uint32_t round, int thread) const noexcept {
+  return progress_->await_round(round, [&] { return team.settle(thread); });
+}
+
+void Form::walk(Team& team, Worker& worker, std::uint32_t round, int thread) noexcept {
+  const auto await_steps = [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) progress_->await_step(i, round, [&] { return team.settle(thread); });
+  };
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].waits) await_steps(steps_[i].since, i);
+    run_tasks(i, worker, round);
+  }
+  if (thread == 0) await_steps(since_, steps_.size());
+}
+
+void Form::walk_timed(Team& team, Worker& worker, std::uint32_t round, int thread, std::int64_t* times_ns) noexcept {
   using Clock = std::chrono::steady_clock;
-  const bool alone = team.threads() == 1;
   auto last = Clock::now();
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    run_step(i, worker, thread, alone);
-    team.barrier();
-    if (thread != 0) continue;
+  const auto time = [&](std::int64_t launch) {
     const auto now = Clock::now();
-    times_ns[steps_[i].launch] += std::chrono::duration_cast<std::chrono::nanoseconds>(now - last).count();
+    times_ns[launch] += std::chrono::duration_cast<std::chrono::nanoseconds>(now - last).count();
     last = now;
+  };
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].solo) {
+      run_tasks(i, worker, round);
+    } else if (thread == 0) {
+      for (const Part& part : steps_[i].parts) {
+        part.op->run(worker, part.phase, 0);
+        time(part.launch);
+      }
+    }
+    team.barrier(thread);
+    if (thread == 0) time(steps_[i].parts.back().launch);
   }
 }
 

@@ -1,15 +1,15 @@
-// A form ready to run: its launches as ops in order, with a barrier only where a launch touches what threads may still
-// be writing or reading.
+// A form ready to run: its launches as ops, cut into steps; a step waits for earlier ones only where it touches what
+// they may still be writing or reading.
 #pragma once
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "cpp/cpu/binder.h"
 #include "cpp/cpu/op.h"
+#include "cpp/cpu/progress.h"
 #include "cpp/cpu/team.h"
 
 namespace lane::cpu {
@@ -19,13 +19,19 @@ class Form {
   // `words`: for each launch its kind's number, then its record.
   Form(const std::int64_t* words, std::int64_t count, Binder& binder);
 
-  // One step, called by every thread of the team. What launches count their tasks with must be zero.
-  void walk(Team& team, Worker& worker, int thread) noexcept;
+  // One run of the launches, on one thread.
+  void run_alone(Worker& worker) const noexcept;
 
-  // The same, a barrier after every launch; `times_ns` (written by thread 0) holds one entry a launch.
-  void walk_timed(Team& team, Worker& worker, int thread, std::int64_t* times_ns) noexcept;
+  // Rounds, each one run of the launches by a team. Thread 0 begins a round when the one before is over, or ends them
+  // all; the others await it; all walk it. Thread 0's walk returns when the round is over, the others' may before.
+  std::uint32_t next_round() const noexcept { return progress_->next_round(); }
+  void begin_round(const Bases& bases) noexcept;
+  void end_rounds() noexcept { progress_->end_rounds(); }
+  bool await_round(Team& team, std::uint32_t round, int thread) const noexcept;
+  void walk(Team& team, Worker& worker, std::uint32_t round, int thread) noexcept;
 
-  void reset_counters() noexcept;
+  // The same, the team in step: after every launch all meet. `times_ns` (written by thread 0) holds one entry a launch.
+  void walk_timed(Team& team, Worker& worker, std::uint32_t round, int thread, std::int64_t* times_ns) noexcept;
 
   // lane::Error if a position or an index is outside its table.
   void check_indices(const Bases& bases) const;
@@ -34,30 +40,42 @@ class Form {
   const std::vector<std::int64_t>& external_elems() const { return external_elems_; }
 
  private:
-  // One phase of one launch.
-  struct Step {
+  // A phase of a launch.
+  struct Part {
     const Op* op;
     int phase;
     std::int64_t launch;
-    bool solo;
-    bool barrier;  // before it
   };
 
-  void add_steps(std::unique_ptr<Op> op, const std::vector<Touch>& touches);
-  void run_step(std::size_t i, Worker& worker, int thread, bool alone) noexcept;
+  // What threads share the tasks of: one part; or parts of one task each, that one thread runs one after the other.
+  struct Step {
+    std::vector<Part> parts;
+    bool solo;
+    bool waits = false;  // for the steps from `since` on; those before it are done when it begins
+    std::size_t since = 0;
+  };
+
+  // While building: what steps touched since the last that waits.
+  struct Pending {
+    Touch touch;
+    std::size_t step;
+  };
+
+  void add_op(std::unique_ptr<Op> op, const std::vector<Touch>& touches);
+  void add_solo(const Op* op, const std::vector<Touch>& touches);
+  void add_shared(const Op* op, const std::vector<Touch>& touches);
+  bool conflicts(const std::vector<Touch>& touches, std::size_t except) const;
+  void make_wait(std::size_t step);
+  void run_tasks(std::size_t step, Worker& worker, std::uint32_t round) noexcept;
 
   std::int64_t launches_ = 0;
   std::vector<std::unique_ptr<Op>> ops_;
   std::vector<Step> steps_;
-  std::unique_ptr<std::atomic<std::int64_t>[]> counters_;
+  std::unique_ptr<Progress> progress_;
   std::vector<IndexRule> rules_;
   std::vector<std::int64_t> external_elems_;
-
-  struct Pending {
-    Touch touch;
-    bool solo;
-  };
-  std::vector<Pending> pending_;  // while building: what was touched since the last barrier
+  std::vector<Pending> pending_;
+  std::size_t since_ = 0;
 };
 
 }  // namespace lane::cpu

@@ -27,7 +27,7 @@ class Op {
  public:
   virtual ~Op() = default;
   virtual int phases() const { return 1; }
-  // One task, for thread 0: not worth sharing.
+  // One task: not worth sharing.
   virtual bool solo(int phase) const = 0;
   virtual std::int64_t tasks(const Bases& bases, int phase) const = 0;
   virtual void run(Worker& worker, int phase, std::int64_t task) const noexcept = 0;

@@ -30,7 +30,7 @@ struct Bound {
   std::int64_t kv_heads() const { return args.heads / args.group; }
 };
 
-// A head's whole span for a stretch of rows; later rows, whose spans are longest, first.
+// A head's whole span for a stretch of rows. The last tasks, which are claimed first, have the longest spans.
 class RowsOp final : public Op {
  public:
   RowsOp(const Bound& bound, Binder& b)
@@ -41,7 +41,7 @@ class RowsOp final : public Op {
   bool solo(int) const override { return rows_.tasks() * bound_.kv_heads() == 1; }
   std::int64_t tasks(const Bases&, int) const override { return rows_.tasks() * bound_.kv_heads(); }
   void run(Worker& worker, int, std::int64_t task) const noexcept override {
-    const std::int64_t stretch = rows_.tasks() - 1 - task / bound_.kv_heads();
+    const std::int64_t stretch = task / bound_.kv_heads();
     worker.kernels.attention(bound_.at(worker.bases), task % bound_.kv_heads(), rows_.first(stretch),
                              rows_.count(stretch), worker.scratch);
   }

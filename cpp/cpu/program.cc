@@ -40,6 +40,16 @@ spec::Numerics checked_numerics(std::int64_t numerics) {
   return static_cast<spec::Numerics>(numerics);
 }
 
+// Why a form cannot run with its positions as they are; null if it can.
+std::exception_ptr find_refusal(const Form& form, const Bases& bases) noexcept {
+  try {
+    form.check_indices(bases);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 }  // namespace
 
 CpuProgram::CpuProgram(int threads, std::int64_t numerics, const std::string& isa)
@@ -166,27 +176,27 @@ void CpuProgram::run(std::int64_t number, const std::vector<External>& externals
   if (repeat == 0) return;
   const Bases bases = bases_for(form, externals);
   form.check_indices(bases);
-  form.reset_counters();
-  std::exception_ptr refused;  // written by thread 0 between barriers
-  auto steps = [&](int thread) noexcept {
+  const std::uint32_t first = form.next_round();
+  std::exception_ptr refused;  // of thread 0's alone
+  auto rounds = [&](int thread) noexcept {
     Worker worker = worker_for(bases, thread);
-    for (std::int64_t left = repeat; left > 0; --left) {
-      form.walk(team_, worker, thread);
-      if (left == 1) return;
-      team_.barrier();  // every thread is past the step's counters, and its position is written
-      if (thread == 0) {
-        form.reset_counters();
-        try {
-          form.check_indices(bases);
-        } catch (...) {
-          refused = std::current_exception();
-        }
+    for (std::int64_t done = 0; done < repeat; ++done) {
+      const std::uint32_t round = first + static_cast<std::uint32_t>(done);
+      if (thread != 0) {
+        if (!form.await_round(team_, round, thread)) return;
+      } else {
+        if (done > 0) refused = find_refusal(form, bases);
+        if (refused != nullptr) return form.end_rounds();
+        if (team_.threads() > 1) form.begin_round(bases);
       }
-      team_.barrier();
-      if (refused != nullptr) return;
+      if (team_.threads() > 1) {
+        form.walk(team_, worker, round, thread);
+      } else {
+        form.run_alone(worker);
+      }
     }
   };
-  team_.run(steps);
+  team_.run(rounds);
   if (refused != nullptr) std::rethrow_exception(refused);
 }
 
@@ -195,11 +205,12 @@ std::vector<std::int64_t> CpuProgram::profile(std::int64_t number, const std::ve
   Form& form = form_at(number);
   const Bases bases = bases_for(form, externals);
   form.check_indices(bases);
-  form.reset_counters();
+  const std::uint32_t round = form.next_round();
+  form.begin_round(bases);
   std::vector<std::int64_t> times(static_cast<std::size_t>(form.launches()));
   auto step = [&](int thread) noexcept {
     Worker worker = worker_for(bases, thread);
-    form.walk_timed(team_, worker, thread, times.data());
+    form.walk_timed(team_, worker, round, thread, times.data());
   };
   team_.run(step);
   return times;

@@ -1,14 +1,15 @@
 // A fixed team of threads that run one function together, the caller being thread 0.
 //
-// Between runs the others sleep. Within a run they meet at barriers: a short spin, since the next launch is usually
-// microseconds away, then the processor is given up, then sleep, so that a busy machine is not made busier. A team used
-// in a forked child starts its threads anew there. One run at a time.
+// Threads wait for each other as waiting.h says, between runs too. A team used in a forked child starts its threads
+// anew there. One run at a time.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+
+#include "cpp/cpu/placement.h"
 
 namespace lane::cpu {
 
@@ -29,7 +30,10 @@ class Team {
   }
 
   // Returns when every thread of the team has called it; what any of them wrote before is then visible to all.
-  void barrier() noexcept;
+  void barrier(int thread) noexcept;
+
+  // For a thread that has waited long: moves it if it shares its processor with another of the team. True if it did.
+  bool settle(int thread) noexcept { return placement_.settle(thread); }
 
  private:
   using Job = void (*)(void*, int) noexcept;
@@ -40,6 +44,7 @@ class Team {
   void worker(Pool& pool, int thread) noexcept;
 
   const int threads_;
+  Placement placement_;
   std::unique_ptr<Pool> pool_;
   Job job_ = nullptr;
   void* work_ = nullptr;

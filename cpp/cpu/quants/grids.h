@@ -1,4 +1,7 @@
 // What the IQ formats share: values are vectors of a fixed grid, chosen by an index, times signs and scales.
+//
+// Their words() take a block's indices and signs apart for all of its chunks at once, which is eight lanes' work, and
+// then use one chunk's. Where a group's chunks are unrolled the compiler shares the first part between them.
 #pragma once
 
 #include "cpp/cpu/quants/block.h"

@@ -46,9 +46,9 @@ TEST(Team, BarriersOrderMemory) {
       const auto own = static_cast<std::size_t>(thread);
       for (int round = 0; round < kRounds; ++round) {
         values[own] = round * (thread + 1);
-        team.barrier();
+        team.barrier(thread);
         for (const long value : values) sums[own] += value;
-        team.barrier();
+        team.barrier(thread);
       }
     };
     team.run(work);
@@ -65,9 +65,9 @@ TEST(Team, WaitsForTheLast) {
     auto work = [&](int thread) noexcept {
       if (thread == late) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       ++done;
-      team.barrier();
+      team.barrier(thread);
       EXPECT_EQ(done.load() % 3, 0);
-      team.barrier();
+      team.barrier(thread);
     };
     team.run(work);
   }

@@ -22,10 +22,10 @@ from lane.graph.tensor import Rows, Values
 from lane.launch.record import F32, Launch, Numerics
 from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
-from lane.launch.table import ALIGNMENT_BYTES, COLUMNS, ELEM_BYTES, Elem, Space
-from lane.models.step import MAX_CHUNK_ROWS
+from lane.launch.table import COLUMNS, ELEM_BYTES, Elem, Space
 from lane.pipeline import Form, Lane
 from lane.plan.arena import ArenaPlan
+from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
 from lane.plan.step import Part
 from lane.quant.registry import format_named
 from lane.schedule.buffers import Buffer, Fill
@@ -57,26 +57,6 @@ class Memory:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class _Pool:
-    """Offsets of everything that lives across steps, by buffer name."""
-
-    def __init__(self, buffers: Sequence[Buffer]) -> None:
-        self.offsets: dict[str, int] = {}
-        self.elems: dict[str, int] = {}
-        self.total_bytes = 0
-        for buffer in buffers:
-            self.offsets[buffer.name] = self.total_bytes
-            self.elems[buffer.name] = buffer.elems
-            self.total_bytes += _aligned(buffer.elems * ELEM_BYTES[buffer.elem])
-
-    def offset(self, buffer: Buffer) -> int:
-        """A buffer's offset; forms that disagree on a shared tensor's length are refused."""
-        known = self.elems.get(buffer.name)
-        if known != buffer.elems:
-            raise DeviceError(f"cpu: shared tensor '{buffer.name}' has {buffer.elems} values, allowed {known}")
-        return self.offsets[buffer.name]
-
-
 class CpuDevice:
     """One model on the CPU, one sequence at a time."""
 
@@ -101,9 +81,9 @@ class CpuDevice:
 
     def reset(self) -> None:
         """Forgets all carried state: the next step is at position 0."""
-        for buffer in self._shared() if self._has_run else ():  # before the first step all is zero, and most untouched
-            if buffer.fill is Fill.ZERO:
-                self._program.zero_pool(self._pool.offsets[buffer.name], buffer.elems * ELEM_BYTES[buffer.elem])
+        for part in self._pool.parts if self._has_run else ():  # before the first step all is zero, and most untouched
+            if part.buffer.fill is Fill.ZERO:
+                self._program.zero_pool(part.offset_bytes, part.size_bytes)
         self._has_run = False
         self._write_param(self._decode.schedule.io.pos, [0])
 
@@ -141,8 +121,7 @@ class CpuDevice:
 
     def logits(self) -> F32:
         """The last step's logits of its last row."""
-        name = self._decode.schedule.io.logits
-        raw = self._program.read_pool(self._pool.offsets[name], self.vocab * 4)
+        raw = self._program.read_pool(self._pool.named(self._decode.schedule.io.logits).offset_bytes, self.vocab * 4)
         return np.asarray(raw).view(np.float32)
 
     def token(self) -> int:
@@ -167,14 +146,11 @@ class CpuDevice:
 
     def memory(self) -> Memory:
         """Bytes held, by part."""
-        parts = dict.fromkeys(Fill, 0)
-        for buffer in self._shared():
-            parts[buffer.fill] += _aligned(buffer.elems * ELEM_BYTES[buffer.elem])
         return Memory(
             checkpoint=sum(part.stat().st_size for part in self._checkpoint.parts),
-            caches=parts[Fill.ZERO],
-            constants=parts[Fill.CONSTANT],
-            io=parts[Fill.PARAM] + parts[Fill.COMPUTED],
+            caches=self._pool.filled_bytes(Fill.ZERO),
+            constants=self._pool.filled_bytes(Fill.CONSTANT),
+            io=self._pool.filled_bytes(Fill.PARAM, Fill.COMPUTED),
             arena=self._arena_bytes,
         )
 
@@ -189,25 +165,14 @@ class CpuDevice:
     def _decode(self) -> Form:
         return self.lane.form(1)
 
-    def _shared(self) -> list[Buffer]:
-        """Buffers of the pool: of the decode form, and the chunks' tokens."""
-        schedule = self._decode.schedule
-        shared = [
-            b
-            for b in schedule.buffers.values()
-            if not b.is_matrix and (b.fill in (Fill.PARAM, Fill.ZERO, Fill.CONSTANT) or b.name == schedule.io.logits)
-        ]
-        token = schedule.buffers[schedule.io.token]
-        return [*shared, Buffer("tokens", MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token.tensor)]
-
-    def _lay_pool(self) -> _Pool:
-        shared = self._shared()
-        pool = _Pool(shared)
+    def _lay_pool(self) -> PoolPlan:
+        pool = lay_pool(shared_buffers(self._decode.schedule))
         self._program.set_pool(pool.total_bytes)
-        for buffer in shared:
-            if isinstance(buffer.tensor.placement, Values):
-                array = np.ascontiguousarray(buffer.tensor.placement.array, np.float32).reshape(-1)
-                self._program.write_pool(pool.offsets[buffer.name], array.view(np.uint8))
+        for part in pool.parts:
+            placement = part.buffer.tensor.placement
+            if isinstance(placement, Values):
+                array = np.ascontiguousarray(placement.array, np.float32).reshape(-1)
+                self._program.write_pool(part.offset_bytes, array.view(np.uint8))
         return pool
 
     def _run(self, rows: int, head: Head, externals: Sequence[F32] = (), repeat: int = 1) -> None:
@@ -282,11 +247,7 @@ class CpuDevice:
         self._write_param(io.pos, [pos])
 
     def _write_param(self, name: str, values: Sequence[int]) -> None:
-        self._program.write_pool(self._pool.offsets[name], np.array(values, np.int32).view(np.uint8))
+        self._program.write_pool(self._pool.named(name).offset_bytes, np.array(values, np.int32).view(np.uint8))
 
     def _read_param(self, name: str) -> int:
-        return int(np.asarray(self._program.read_pool(self._pool.offsets[name], 4)).view(np.int32)[0])
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        return int(np.asarray(self._program.read_pool(self._pool.named(name).offset_bytes, 4)).view(np.int32)[0])

@@ -49,6 +49,6 @@ def place_arrays(lowered: LoweredStep, streams: _core.StreamPlan, strategies: Se
     arrays = []
     for index, offset in zip(indices, answer.offsets, strict=True):
         buffer, part = lowered.arrays[index]
-        arrays.append(Placed(buffer.name, part, lowered.array_bytes(index), int(offset)))
+        arrays.append(Placed(buffer.name, part, lowered.sizes_bytes[index], int(offset)))
     offsets = {(array.buffer, array.part): array.offset_bytes for array in arrays}
     return ArenaPlan(tuple(arrays), answer.total_bytes, answer.lower_bound_bytes, answer.strategy, offsets)

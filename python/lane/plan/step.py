@@ -46,6 +46,7 @@ class Span:
     count: int = 1
 
 
+_FREE = LaunchCost(0.0, 1.0)  # where nobody asks for times
 _TOUCH = {Mode.READ: _core.Touch.READ, Mode.WRITE: _core.Touch.WRITE, Mode.UPDATE: _core.Touch.UPDATE}
 
 
@@ -56,46 +57,65 @@ class LoweredStep:
         self.schedule = schedule
         self.step = _core.Step()
         self.arrays: list[tuple[Buffer, Part]] = []
+        self.sizes_bytes: list[int] = []  # by array
         self._index: dict[tuple[str, Part], int] = {}
+        self._touched: dict[tuple[str, Form], list[tuple[int, Span]]] = {}
         for number, item in enumerate(schedule.launches):
-            cost = (costs or {}).get(number, LaunchCost(0.0, 1.0))
-            self.step.add_launch(_name(item.launch), cost.alone_us, cost.share)
-            if isinstance(item.launch, View):
-                continue
-            for access in item.launch.accesses():
+            cost = _FREE if costs is None else costs[number]
+            accesses = [] if isinstance(item.launch, View) else list(item.launch.accesses())
+            name = f"{item.launch.kind} {accesses[-1].name}" if accesses else item.launch.kind
+            self.step.add_launch(name, cost.alone_us, cost.share)
+            for access in accesses:
                 self._add_access(number, access)
 
-    def array_bytes(self, index: int) -> int:
-        """The bytes of an array."""
-        buffer, part = self.arrays[index]
-        return part_bytes(buffer, part, self.schedule.numerics)
-
     def _add_access(self, number: int, access: Access) -> None:
-        buffer = self.schedule.buffers[access.name]
-        base = self.schedule.buffers[buffer.base] if buffer.base is not None else buffer
-        for part, span in _spans(buffer, base, access.form, self.schedule.numerics):
-            touch = _TOUCH.get(access.mode)
-            if touch is None and not is_step_local(base, self.schedule):
-                touch = _core.Touch.UPDATE  # rows of a table that is there before the step: somewhere in it
-            if touch is None:
-                raise ScheduleError(
-                    f"plan: launch {number} '{_name(self.schedule.launches[number].launch)}': {access.mode.value} of "
-                    f"step-local '{base.name}', allowed an access that covers all of it"
-                )
-            self.step.add_access(number, self._array(base, part), touch, span.begin, span.width, span.pitch, span.count)
+        key = (access.name, access.form)
+        if key not in self._touched:
+            self._touched[key] = list(self._find_touched(access))
+        touch = _TOUCH.get(access.mode) or self._partial_touch(number, access)
+        for array, span in self._touched[key]:
+            self.step.add_access(number, array, touch, span.begin, span.width, span.pitch, span.count)
+
+    def _find_touched(self, access: Access) -> Iterator[tuple[int, Span]]:
+        """The bytes of one form of a buffer, array by array."""
+        buffer, base = self.schedule.buffers[access.name], self._base(access.name)
+        for part in form_parts(access.form, self.schedule.numerics):
+            array = self._array(base, part)
+            if buffer is base:
+                yield array, Span(0, self.sizes_bytes[array])
+                continue
+            for span in part_spans(buffer.offset, buffer.elems, base, part, self.schedule.numerics):
+                yield array, span
+
+    def _partial_touch(self, number: int, access: Access) -> _core.Touch:
+        """Rows, or a part of every unit, of a tensor that is there before the step: written somewhere in it."""
+        base = self._base(access.name)
+        if is_step_local(base, self.schedule):
+            raise ScheduleError(
+                f"plan: launch {number} '{self.schedule.launches[number].launch}': {access.mode.value} of "
+                f"step-local '{base.name}', allowed an access that covers all of it"
+            )
+        return _core.Touch.UPDATE
+
+    def _base(self, name: str) -> Buffer:
+        """The tensor that a buffer lies in: its own, unless it is a view."""
+        buffer = self.schedule.buffers[name]
+        return buffer if buffer.base is None else self.schedule.buffers[buffer.base]
 
     def _array(self, buffer: Buffer, part: Part) -> int:
         key = (buffer.name, part)
         if key not in self._index:
             local = is_step_local(buffer, self.schedule)
+            size_bytes = part_bytes(buffer, part, self.schedule.numerics)
             self._index[key] = self.step.add_array(
                 f"{buffer.name} {part.value}",
-                part_bytes(buffer, part, self.schedule.numerics),
+                size_bytes,
                 _core.Space.ARENA if local else _core.Space.OUTSIDE,
                 holds_values=buffer.fill is not Fill.COMPUTED,
                 read_only=buffer.fill is Fill.CONSTANT,
             )
             self.arrays.append((buffer, part))
+            self.sizes_bytes.append(size_bytes)
         return self._index[key]
 
 
@@ -124,15 +144,6 @@ def part_bytes(buffer: Buffer, part: Part, numerics: Numerics) -> int:
     return sum(span.width * span.count for span in part_spans(0, buffer.elems, buffer, part, numerics))
 
 
-def _spans(buffer: Buffer, base: Buffer, form: Form, numerics: Numerics) -> Iterator[tuple[Part, Span]]:
-    for part in form_parts(form, numerics):
-        if part is Part.MATRIX:
-            yield part, Span(0, part_bytes(base, part, numerics))
-            continue
-        for span in part_spans(buffer.offset, buffer.elems, base, part, numerics):
-            yield part, span
-
-
 def part_spans(offset: int, elems: int, base: Buffer, part: Part, numerics: Numerics) -> Iterator[Span]:
     """The bytes of values [offset, offset + elems) in an array of the tensor that they lie in."""
     if part is Part.PLAIN:
@@ -146,7 +157,3 @@ def part_spans(offset: int, elems: int, base: Buffer, part: Part, numerics: Nume
         yield Span(offset // SUM_BLOCK_ELEMS * 2, width, pitch, runs)
     else:
         yield Span(offset, elems)
-
-
-def _name(launch: object) -> str:
-    return " ".join(str(launch).split(" ")[:4])

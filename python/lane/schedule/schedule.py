@@ -45,7 +45,7 @@ class Schedule:
 
     def bytes_moved(self, item: Linked) -> int:
         """Bytes that a launch reads and writes, each array once (tables and gathered matrices: the rows touched)."""
-        return sum(self._access_bytes(access, item) for access in item.launch.accesses())
+        return sum(self.access_bytes(access, item) for access in item.launch.accesses())
 
     def operations(self) -> int:
         """Arithmetic operations of the whole step."""
@@ -60,7 +60,8 @@ class Schedule:
         lines += [f"  fired {rule} {','.join(map(str, covered))}" for rule, covered in self.firings]
         return "\n".join(lines) + "\n"
 
-    def _access_bytes(self, access: Access, item: Linked) -> int:
+    def access_bytes(self, access: Access, item: Linked) -> int:
+        """Bytes of one access of a launch (tables and gathered matrices: the rows touched)."""
         buffer = self.buffers[access.name]
         if access.form is Form.MATRIX:
             return _matrix_bytes(buffer, item)

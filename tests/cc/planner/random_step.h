@@ -14,7 +14,8 @@ inline constexpr int64_t kPoolAlignment = 4;
 
 class RandomStep {
  public:
-  RandomStep(Random& random, int64_t launches) : random_(random) {
+  // A launch reads nothing older than the last `reach` arrays but the pool's.
+  RandomStep(Random& random, int64_t launches, int64_t reach = 1000) : random_(random), reach_(reach) {
     add_pool_array("param", true);
     add_pool_array("constant", true);
     add_pool_array("state", false);
@@ -45,10 +46,11 @@ class RandomStep {
     launch.share = 0.1 * static_cast<double>(random_.between(1, 10));
     const int64_t reads = random_.between(1, 3);
     for (int64_t r = 0; r < reads; ++r) {
-      // Mostly what is recent, as in a real step; sometimes anything.
+      // Mostly what is recent, as in a real step; sometimes what is older, or of the pool.
       const auto count = static_cast<int64_t>(readable_.size());
-      const int64_t from = random_.one_in(3) ? 0 : std::max<int64_t>(0, count - 4);
-      const uint32_t array = readable_[static_cast<size_t>(random_.between(from, count - 1))];
+      const int64_t from = std::max<int64_t>(0, count - (random_.one_in(3) ? reach_ : 4));
+      const int64_t at = random_.one_in(8) ? random_.below(4) : random_.between(from, count - 1);
+      const uint32_t array = readable_[static_cast<size_t>(at)];
       launch.accesses.push_back({array, Touch::kRead, some_span(array)});
     }
     step_.launches.push_back(std::move(launch));
@@ -130,6 +132,7 @@ class RandomStep {
   }
 
   Random& random_;
+  const int64_t reach_;
   Step step_;
   int64_t pool_bytes_ = 0;
   std::vector<uint32_t> readable_;

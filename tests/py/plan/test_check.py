@@ -102,6 +102,6 @@ def test_spans_of_a_view_lie_in_its_tensors_arrays() -> None:
 
 
 def test_chips_are_named() -> None:
-    assert chip_named("h200").device_bytes == 140 << 30
+    assert chip_named("h200").device_bytes == 143771 << 20
     with pytest.raises(Exception, match="chip: 'abacus', allowed t4, rtx3090"):
         chip_named("abacus")

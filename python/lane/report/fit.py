@@ -1,0 +1,264 @@
+"""Whether a checkpoint fits a device, before anything is loaded.
+
+Enters: a checkpoint, a context, forms, and a device with a number of bytes. Leaves: a `FitReport`: bytes by part, what
+would move, estimated rates of each choice, and the longest context that fits with nothing moved. No matrix is read.
+
+On the CPU the matrices are read in place from the mapped checkpoint: nothing moves, and what must fit is the pool and
+the arena, to the byte what the device then allocates. On any other device all is carved from its memory. Rates are the
+cost model's (plan/cost.py) at a full context, each launch alone on one stream; a matrix in host memory is read through
+the bus.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lane.checkpoint.gguf import Checkpoint
+from lane.errors import CapacityError, UsageError
+from lane.graph.tensor import Rows
+from lane.launch.record import Form, Numerics
+from lane.models.recognise import recognise
+from lane.models.step import CHUNK_ROWS
+from lane.pipeline import Lane
+from lane.plan.chips import CONTEXT_BYTES, Chip, chip_named
+from lane.plan.cost import launch_cost
+from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
+from lane.plan.residence import (
+    Matrix,
+    Residence,
+    checkpoint_bytes,
+    choose_residence,
+    matrices,
+    order_to_move,
+    spare_bytes,
+)
+from lane.schedule.buffers import Fill
+from lane.schedule.schedule import Schedule
+
+DEFAULT_FORMS = (1, *CHUNK_ROWS)
+BISECT_EVERY = 4  # of the tries for the longest context, so that there are few whatever its bytes grow like
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What a model is to fit: one that reads matrices in place, or one into whose memory all is carved."""
+
+    name: str
+    in_place: bool = False
+    chip: Chip | None = None  # None: nothing is known to estimate rates with, nor its bytes
+
+
+CPU = Device("cpu", in_place=True)
+UNNAMED = Device("device")
+
+
+def device_named(name: str) -> Device:
+    """The CPU, or a chip of the table; UsageError for another."""
+    return CPU if name == CPU.name else Device(name, chip=chip_named(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to hold the matrices. Rates are in tokens a second; None: no chip to estimate them for."""
+
+    name: str
+    device_bytes: int
+    host_bytes: int
+    moved: tuple[str, ...]
+    decode_rate: float | None
+    prefill_rate: float | None
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """The answer. `refusal` says, where it does not fit, what does not."""
+
+    device: str
+    in_place: bool  # the matrices stay in the mapped checkpoint
+    context: int
+    most_context: int  # the model's own
+    forms: tuple[int, ...]
+    numerics: str
+    mapped_bytes: int  # of the checkpoint's files
+    matrix_bytes: Mapping[str, int]  # by format, each tied matrix once: as they lie on the device, or in the file
+    cache_bytes: int  # all carried state
+    constant_bytes: int
+    io_bytes: int
+    arena_bytes: int
+    spare_bytes: int
+    budget_bytes: int | None
+    choices: tuple[Choice, ...]
+    refusal: str | None
+    longest_context: int | None  # None: no budget to fit
+
+    @property
+    def fits(self) -> bool:
+        """Whether it runs at all within the budget."""
+        return self.refusal is None
+
+    @property
+    def pool_bytes(self) -> int:
+        """What lives across steps, matrices aside."""
+        return self.cache_bytes + self.constant_bytes + self.io_bytes
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values that JSON can hold, totals included."""
+        return {**asdict(self), "fits": self.fits, "pool_bytes": self.pool_bytes}
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """What one context needs."""
+
+    schedules: tuple[Schedule, ...]
+    decode: Schedule
+    pool: PoolPlan
+    arena_bytes: int
+    widest_rows: int  # of the form with the largest arena
+    order: tuple[Matrix, ...]
+
+    @property
+    def fixed_bytes(self) -> int:
+        return self.pool.total_bytes
+
+    @property
+    def matrix_bytes(self) -> int:
+        return sum(matrix.size_bytes for matrix in self.order)
+
+
+def fit(
+    path: Path,
+    *,
+    context: int | None = None,
+    forms: Sequence[int] = DEFAULT_FORMS,
+    numerics: Numerics = Numerics.INT8,
+    device: Device = CPU,
+    budget_bytes: int | None = None,
+) -> FitReport:
+    """Answers for one checkpoint. Without a budget a chip's is its memory less what the driver and captured graphs
+    take, other devices' unbounded. Forms of more rows than the context are left out. UsageError for one that lane does
+    not have."""
+    for rows in forms:
+        if rows not in DEFAULT_FORMS:
+            raise UsageError(f"fit: a form of {rows} rows, allowed {', '.join(map(str, DEFAULT_FORMS))}")
+    checkpoint = Checkpoint.open(path)
+    model = recognise(checkpoint, context)
+
+    sizes = _sizes(Lane(model, numerics), forms)
+    spare = 0 if device.in_place else spare_bytes(sizes.schedules)
+    budget = budget_bytes
+    if device.chip is not None and budget is None:
+        budget = max(0, device.chip.device_bytes - CONTEXT_BYTES - spare)
+
+    def needed_at(positions: int) -> int:
+        return _needed(_sizes(Lane(recognise(checkpoint, positions), numerics), [sizes.widest_rows]), device)
+
+    choices, refusal = _choices(sizes, device, budget)
+    formats: Counter[str] = Counter()
+    for matrix in sizes.order:
+        formats[matrix.rows.format] += checkpoint_bytes(matrix.rows) if device.in_place else matrix.size_bytes
+    return FitReport(
+        device=device.name,
+        in_place=device.in_place,
+        context=model.context,
+        most_context=model.config.context,
+        forms=tuple(schedule.rows for schedule in sizes.schedules),
+        numerics=numerics.value,
+        mapped_bytes=sum(part.stat().st_size for part in checkpoint.parts),
+        matrix_bytes=dict(formats),
+        cache_bytes=sizes.pool.filled_bytes(Fill.ZERO),
+        constant_bytes=sizes.pool.filled_bytes(Fill.CONSTANT),
+        io_bytes=sizes.pool.filled_bytes(Fill.PARAM, Fill.COMPUTED),
+        arena_bytes=sizes.arena_bytes,
+        spare_bytes=spare,
+        budget_bytes=budget,
+        choices=choices,
+        refusal=refusal,
+        longest_context=None if budget is None else _longest(model.config.context, needed_at, budget),
+    )
+
+
+def _sizes(lane: Lane, forms: Sequence[int]) -> _Sizes:
+    compiled = [lane.form(rows) for rows in dict.fromkeys((1, *forms)) if rows <= lane.model.context]
+    schedules = tuple(form.schedule for form in compiled)
+    decode = schedules[0]
+    widest = max(compiled, key=lambda form: form.arena.total_bytes)
+    return _Sizes(
+        schedules,
+        decode,
+        lay_pool(shared_buffers(decode)),
+        widest.arena.total_bytes,
+        widest.schedule.rows,
+        tuple(order_to_move(matrices(schedules, decode))),
+    )
+
+
+def _needed(sizes: _Sizes, device: Device) -> int:
+    """The bytes of device memory with nothing moved."""
+    return sizes.arena_bytes + sizes.fixed_bytes + (0 if device.in_place else sizes.matrix_bytes)
+
+
+def _choices(sizes: _Sizes, device: Device, budget: int | None) -> tuple[tuple[Choice, ...], str | None]:
+    whole = Residence((), _needed(sizes, device), 0)
+    choices = [_choice("nothing moved", whole, sizes, device.chip)]
+    if budget is None or whole.device_bytes <= budget:
+        return tuple(choices), None
+    try:
+        movable = () if device.in_place else sizes.order
+        residence = choose_residence(movable, sizes.arena_bytes, sizes.fixed_bytes, budget)
+    except CapacityError as error:
+        return tuple(choices), str(error)
+    choices.append(_choice("within the budget", residence, sizes, device.chip))
+    return tuple(choices), None
+
+
+def _choice(name: str, residence: Residence, sizes: _Sizes, chip: Chip | None) -> Choice:
+    moved = frozenset(matrix.rows for matrix in residence.moved)
+    decode = prefill = None
+    if chip is not None:
+        decode = 1e6 / _step_us(sizes.decode, chip, moved)
+        largest = max(sizes.schedules, key=lambda schedule: schedule.rows)
+        if largest.rows > 1:
+            prefill = 1e6 * largest.rows / _step_us(largest, chip, moved)
+    names = tuple(matrix.name for matrix in residence.moved)
+    return Choice(name, residence.device_bytes, residence.host_bytes, names, decode, prefill)
+
+
+def _step_us(schedule: Schedule, chip: Chip, moved: frozenset[Rows]) -> float:
+    """A step's time, launch after launch; one that reads through the bus takes at least what that takes."""
+    total = 0.0
+    for item in schedule.executed():
+        through_bus = 0
+        for access in item.launch.accesses():
+            placement = schedule.buffers[access.name].tensor.placement
+            if access.form is Form.MATRIX and placement in moved:
+                through_bus += schedule.access_bytes(access, item)
+        total += max(launch_cost(item, schedule, chip).alone_us, 1e6 * through_bus / chip.bus_bandwidth)
+    return total
+
+
+def _longest(own: int, needed: Callable[[int], int], budget: int) -> int:
+    """The most positions, up to the model's own, for which it fits; 0 if it does not even for one.
+
+    What is needed grows with the context almost in a straight line, so most tries are where the line through the ends
+    of what is left meets the budget.
+    """
+    low, at_low, high, at_high = 1, needed(1), own, needed(own)
+    if at_low > budget:
+        return 0
+    if at_high <= budget:
+        return own
+    tries = 0
+    while high - low > 1:
+        tries += 1
+        share = (budget - at_low) / (at_high - at_low) if tries % BISECT_EVERY else 0.5
+        middle = min(max(low + int(share * (high - low)), low + 1), high - 1)
+        at_middle = needed(middle)
+        if at_middle <= budget:
+            low, at_low = middle, at_middle
+        else:
+            high, at_high = middle, at_middle
+    return low

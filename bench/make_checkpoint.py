@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import itertools
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,8 +126,10 @@ def make(
     tied: bool = False,
     seed: int = 0,
     template: str | None = None,
+    sparse: bool = False,
 ) -> None:
-    """Writes a checkpoint; `formats` are those of the matrices, and of the embedding and a head of its own."""
+    """Writes a checkpoint; `formats` are those of the matrices, and of the embedding and a head of its own. `sparse`:
+    the tensors are holes in the file, all zero and without disk space, for what asks after sizes alone."""
     architecture = _architecture(family)
     offered = Offered(family, size)
     config = architecture.read(Hparams(offered, family, vocab=size.vocab))
@@ -143,7 +146,11 @@ def make(
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
-    _write_data(path, writer, plans, np.random.default_rng(seed))
+    writer.close()
+    if sparse:
+        _leave_holes(path, plans, writer.data_alignment)
+    else:
+        _write_data(path, plans, writer.data_alignment, np.random.default_rng(seed))
 
 
 def plan_tensors(
@@ -195,16 +202,21 @@ def _draw(kept: Bytes, rng: np.random.Generator) -> Bytes:
     return np.where(rng.random(fresh.shape) < FRESH_BYTES, fresh, taken)
 
 
-def _write_data(path: Path, writer: gguf.GGUFWriter, plans: list[TensorPlan], rng: np.random.Generator) -> None:
+def _write_data(path: Path, plans: list[TensorPlan], alignment: int, rng: np.random.Generator) -> None:
     """Tensors one after the other, each padded to the alignment, a slab of blocks at a time."""
-    writer.close()
     pools: dict[tuple[str, int], Bytes] = {}
     with path.open("ab") as out:
-        _pad(out.write, out.tell(), writer.data_alignment)
+        _pad(out.write, out.tell(), alignment)
         for plan in plans:
             for slab in _slabs(plan, pools, rng):
                 slab.tofile(out)
-            _pad(out.write, plan.rows * plan.row_bytes, writer.data_alignment)
+            _pad(out.write, plan.rows * plan.row_bytes, alignment)
+
+
+def _leave_holes(path: Path, plans: list[TensorPlan], alignment: int) -> None:
+    """The room of the tensors, nothing written there."""
+    sizes = [path.stat().st_size, *(plan.rows * plan.row_bytes for plan in plans)]
+    os.truncate(path, sum(-(-size // alignment) * alignment for size in sizes))
 
 
 def _slabs(plan: TensorPlan, pools: dict[tuple[str, int], Bytes], rng: np.random.Generator) -> Iterator[Bytes]:
@@ -298,11 +310,13 @@ def main() -> None:
     parser.add_argument("--format", default="Q8_0", help="of the matrices")
     parser.add_argument("--embedding-format", help="of the embedding and the head; default: the matrices'")
     parser.add_argument("--tied", action="store_true", help="no head of its own")
+    parser.add_argument("--sparse", action="store_true", help="tensors that are holes in the file, for sizes alone")
     parser.add_argument("--seed", type=int, default=0)
     a = parser.parse_args()
     own = {f.name: getattr(a, f.name) for f in dataclasses.fields(Size) if getattr(a, f.name) is not None}
     size = dataclasses.replace(SIZES[a.size], **own)
-    make(a.out, a.family, size, (a.format, a.embedding_format or a.format), tied=a.tied, seed=a.seed)
+    formats = (a.format, a.embedding_format or a.format)
+    make(a.out, a.family, size, formats, tied=a.tied, seed=a.seed, sparse=a.sparse)
 
 
 if __name__ == "__main__":

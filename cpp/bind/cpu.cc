@@ -15,6 +15,7 @@
 
 #include "cpp/cpu/isa.h"
 #include "cpp/cpu/program.h"
+#include "cpp/cpu/steps.h"
 #include "lane_spec.h"
 
 namespace nb = nanobind;
@@ -23,9 +24,11 @@ using namespace nb::literals;
 namespace {
 
 using lane::cpu::CpuProgram;
+using lane::cpu::CpuSteps;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Words = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Tokens = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OwnedBytes = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
 
@@ -85,6 +88,12 @@ std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const 
   return bound.program.profile(form, externals);
 }
 
+void prefill(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows) {
+  const auto rows = steps.rows(most_rows);
+  nb::gil_scoped_release release;
+  lane::prefill(steps, std::span(tokens.data(), tokens.size()), pos, rows);
+}
+
 std::vector<std::string> cpu_isas() {
   std::vector<std::string> names;
   for (const lane::cpu::Isa isa : lane::cpu::available_isas()) names.emplace_back(lane::cpu::isa_name(isa));
@@ -119,6 +128,21 @@ void bind_cpu(nb::module_& m) {
       .def("profile", profile, "form"_a, "externals"_a, "Runs a form once: each launch's nanoseconds.")
       .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
       .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
+  nb::class_<CpuSteps>(m, "CpuSteps", "Drives a program's forms: prompts and decode steps.")
+      .def(
+          "__init__",
+          [](CpuSteps* self, BoundProgram& bound, std::int64_t token, std::int64_t tokens, std::int64_t pos) {
+            new (self) CpuSteps(bound.program, {token, tokens, pos});
+          },
+          "program"_a, "token"_a, "tokens"_a, "pos"_a, nb::keep_alive<1, 2>(),
+          "Pool offsets of the decode step's token, of a chunk's tokens, and of the position.")
+      .def("add", &CpuSteps::add, "rows"_a, "form"_a, "Says which form has so many rows, and logits of the last.")
+      .def("prefill", prefill, "tokens"_a, "pos"_a, "most_rows"_a,
+           "Runs tokens from a position on, by the largest forms that fit, up to so many rows.")
+      .def(
+          "decode", [](CpuSteps& steps, std::int64_t count) { lane::decode(steps, count); }, "count"_a,
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Runs the decode step, each time on the token that the step before chose.");
   m.def("cpu_isas", cpu_isas, "The instruction sets that this machine runs, the fastest last.");
   m.def(
       "spec_hash", [] { return lane::spec::kHash; },

@@ -7,6 +7,7 @@ void bind_cpu(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_gguf(nb::module_& m);
 void bind_planner(nb::module_& m);
+void bind_runtime(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "The C++ half of lane.";
@@ -16,4 +17,5 @@ NB_MODULE(_core, m) {
   bind_errors(m);
   bind_gguf(m);
   bind_planner(m);
+  bind_runtime(m);
 }

@@ -74,6 +74,7 @@ void bind_arena(nb::module_& m) {
       .def_ro("total_bytes", &ArenaAnswer::total_bytes)
       .def_ro("lower_bound_bytes", &ArenaAnswer::lower_bound_bytes,
               "The heaviest set of arrays no two of which the order separates.")
+      .def_ro("optimal", &ArenaAnswer::optimal, "Whether it is known to be the fewest bytes there can be.")
       .def_ro("strategy", &ArenaAnswer::strategy, "The strategy that found it.")
       .def(
           "text", [](const ArenaAnswer& answer, const ArenaProblem& problem) { return lane::to_text(problem, answer); },
@@ -194,30 +195,16 @@ void bind_check(nb::module_& m) {
       "What is wrong with a pool of parts (name, offset, bytes): nothing, if they fill it and share no byte.");
 }
 
-using MatrixTuple = std::tuple<std::string, int64_t, double>;
-
-std::vector<lane::MovableMatrix> matrices_of(const std::vector<MatrixTuple>& tuples) {
-  std::vector<lane::MovableMatrix> matrices;
-  for (const auto& [name, bytes, read_bytes] : tuples) matrices.push_back({name, bytes, read_bytes});
-  return matrices;
-}
-
 void bind_residence(nb::module_& m) {
   m.def(
       "order_to_move",
-      [](const std::vector<MatrixTuple>& matrices) { return lane::order_to_move(matrices_of(matrices)); }, "matrices"_a,
-      "The order in which matrices (name, bytes, bytes read of it by a decode step) move to host memory.");
-  m.def(
-      "choose_residence",
-      [](const std::vector<MatrixTuple>& matrices, const std::vector<uint32_t>& order, int64_t arena_bytes,
-         int64_t fixed_bytes, int64_t device_bytes) {
-        const lane::Residence residence =
-            lane::choose_residence(matrices_of(matrices), order, {arena_bytes, fixed_bytes, device_bytes});
-        return std::tuple(residence.moved, residence.device_bytes, residence.host_bytes);
+      [](const std::vector<std::tuple<std::string, int64_t, double>>& tuples) {
+        std::vector<lane::MovableMatrix> matrices;
+        for (const auto& [name, bytes, read_bytes] : tuples) matrices.push_back({name, bytes, read_bytes});
+        return lane::order_to_move(matrices);
       },
-      "matrices"_a, "order"_a, "arena_bytes"_a, "fixed_bytes"_a, "device_bytes"_a,
-      "The matrices that move so that the rest fits; the bytes then on the device, and in host memory.");
-  m.def("budget_of_free", &lane::budget_of_free, "free_bytes"_a, "spare_bytes"_a);
+      "matrices"_a,
+      "The order in which matrices (name, bytes, bytes read of it by a decode step) move to host memory.");
 }
 
 }  // namespace

@@ -7,11 +7,25 @@ lane's own and exits with 1. The C++ half throws `lane::Error`, which arrives he
 
 from typing import ClassVar
 
+MOST_CHARS = 1000  # of a message: a name that a file gives may be as long as the file
+
 
 class LaneError(Exception):
-    """The base of all: catch it to catch everything that lane refuses."""
+    """The base of all: catch it to catch everything that lane refuses.
+
+    A message is one line that any terminal can show, whatever is in the names that it quotes from a file: characters
+    that do not print are escaped, and what is longer than MOST_CHARS is cut.
+    """
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_shown(message))
+
+
+def _shown(message: str) -> str:
+    cut = message if len(message) <= MOST_CHARS else message[: MOST_CHARS - 3] + "..."
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
 
 
 class UsageError(LaneError):

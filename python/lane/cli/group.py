@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "Generate text.",
     "inspect": "Show what a checkpoint holds and whether it runs.",
     "plan": "Show what a step is compiled to.",
+    "fit": "Say whether a checkpoint fits a device, and what would move.",
     "bench": "Measure prefill and decode rates.",
 }
 

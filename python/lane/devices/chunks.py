@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lane import _core
 from lane.errors import UsageError
 from lane.models.step import CHUNK_ROWS
 
@@ -14,9 +15,4 @@ def cut(count: int, largest: int | None = None) -> list[int]:
     limit = CHUNK_ROWS[-1] if largest is None else largest
     if limit < 1:
         raise UsageError(f"prefill: chunks of {limit} rows: allowed 1 to {CHUNK_ROWS[-1]}")
-    sizes: list[int] = []
-    for rows in (*reversed(CHUNK_ROWS), 1):
-        if rows <= limit or rows == 1:
-            sizes += [rows] * (count // rows)
-            count %= rows
-    return sizes
+    return list(_core.cut_steps(count, [1, *(rows for rows in CHUNK_ROWS if rows <= limit)]))

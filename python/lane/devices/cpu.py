@@ -23,6 +23,7 @@ from lane.launch.record import F32, Launch, Numerics
 from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
 from lane.launch.table import COLUMNS, ELEM_BYTES, Elem, Space
+from lane.models.step import MAX_CHUNK_ROWS
 from lane.pipeline import Form, Lane
 from lane.plan.arena import ArenaPlan
 from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
@@ -76,6 +77,10 @@ class CpuDevice:
         self._arena_bytes = 0
         self._has_run = False
         self._pool = self._lay_pool()
+        io = self._decode.schedule.io
+        self._steps = _core.CpuSteps(
+            self._program, *(self._pool.named(name).offset_bytes for name in (io.token, "tokens", io.pos))
+        )
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -94,11 +99,9 @@ class CpuDevice:
 
     def prefill(self, tokens: Sequence[int], pos: int, largest: int | None = None) -> None:
         """Runs tokens from position `pos` on; afterwards `logits` are the last one's and `token` its arg-max."""
-        at = 0
-        for rows in cut(len(tokens), largest):
-            self._set_inputs(tokens[at : at + rows], pos + at)
-            self._run(rows, Head.LAST)
-            at += rows
+        self.prepare(len(tokens), largest)
+        self._has_run = True
+        self._steps.prefill(np.array(tokens, np.int32), pos, MAX_CHUNK_ROWS if largest is None else largest)
 
     def all_logits(self, tokens: Sequence[int], largest: int | None = None) -> F32:
         """Logits at every position (positions × vocabulary) of a sequence run from position 0."""
@@ -117,7 +120,9 @@ class CpuDevice:
 
     def decode(self, steps: int = 1) -> None:
         """Runs the decode step `steps` times, each on the token that the one before chose."""
-        self._run(1, Head.LAST, repeat=steps)
+        self.prepare(0)
+        self._has_run = True
+        self._steps.decode(steps)
 
     def logits(self) -> F32:
         """The last step's logits of its last row."""
@@ -175,16 +180,18 @@ class CpuDevice:
                 self._program.write_pool(part.offset_bytes, array.view(np.uint8))
         return pool
 
-    def _run(self, rows: int, head: Head, externals: Sequence[F32] = (), repeat: int = 1) -> None:
+    def _run(self, rows: int, head: Head, externals: Sequence[F32] = ()) -> None:
         form = self._form(rows, head)
         self._has_run = True
-        self._program.run(form, list(externals), repeat)
+        self._program.run(form, list(externals))
 
     def _form(self, rows: int, head: Head) -> int:
         key = (rows, Head.LAST if rows == 1 else head)
         if key not in self._forms:
             form = self.lane.form(*key)
             self._forms[key] = self._add_form(form)
+            if key[1] is Head.LAST:
+                self._steps.add(rows, self._forms[key])
             self._arena_bytes = max(self._arena_bytes, form.arena.total_bytes)
         return self._forms[key]
 

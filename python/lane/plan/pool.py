@@ -77,13 +77,12 @@ def shared_buffers(decode: Schedule) -> list[Buffer]:
 
 
 def lay_pool(buffers: Iterable[Buffer]) -> PoolPlan:
-    """Lays buffers one after the other."""
-    parts, total = [], 0
-    for buffer in buffers:
-        size_bytes = buffer.elems * ELEM_BYTES[buffer.elem]
-        parts.append(PoolPart(buffer, total, size_bytes))
-        total += aligned_bytes(size_bytes)
-    plan = PoolPlan(tuple(parts), total)
+    """Carves buffers one after the other, as a start does."""
+    kept = list(buffers)
+    sizes = [buffer.elems * ELEM_BYTES[buffer.elem] for buffer in kept]
+    total = sum(map(aligned_bytes, sizes))
+    offsets = _core.carve_pool(sizes, total, ALIGNMENT_BYTES)
+    plan = PoolPlan(tuple(map(PoolPart, kept, offsets, sizes)), total)
     findings = _core.check_pool(
         [(p.buffer.name, p.offset_bytes, p.size_bytes) for p in plan.parts], total, ALIGNMENT_BYTES
     )

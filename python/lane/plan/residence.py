@@ -84,22 +84,18 @@ def _bytes_read(decode: Schedule) -> Mapping[Rows, int]:
 
 def order_to_move(found: Sequence[Matrix]) -> list[Matrix]:
     """The matrices in the order in which they move, the least decode time lost per byte freed first."""
-    return [found[i] for i in _core.order_to_move(_numbers(found))]
+    numbers = [(matrix.name, matrix.size_bytes, matrix.read_bytes) for matrix in found]
+    return [found[i] for i in _core.order_to_move(numbers)]
 
 
 def choose_residence(order: Sequence[Matrix], arena_bytes: int, fixed_bytes: int, budget_bytes: int) -> Residence:
     """What moves so that the rest fits a budget; CapacityError, with the numbers, where the arena and what cannot move
     exceed it."""
-    moved, on_device, on_host = _core.choose_residence(
-        _numbers(order), list(range(len(order))), arena_bytes, fixed_bytes, budget_bytes
-    )
+    sizes = [matrix.size_bytes for matrix in order]
+    moved, on_device, on_host = _core.choose_residence(sizes, arena_bytes, fixed_bytes, budget_bytes)
     return Residence(tuple(order[i] for i in moved), on_device, on_host)
 
 
 def spare_bytes(schedules: Iterable[Schedule]) -> int:
     """What the captured graphs of these forms are taken to need."""
     return sum(GRAPH_BYTES_A_LAUNCH * sum(1 for _ in schedule.executed()) for schedule in schedules)
-
-
-def _numbers(found: Sequence[Matrix]) -> list[tuple[str, int, float]]:
-    return [(matrix.name, matrix.size_bytes, matrix.read_bytes) for matrix in found]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CapacityError, UsageError
 from lane.graph.tensor import Rows
@@ -151,7 +152,7 @@ def fit(
     spare = 0 if device.in_place else spare_bytes(sizes.schedules)
     budget = budget_bytes
     if device.chip is not None and budget is None:
-        budget = max(0, device.chip.device_bytes - CONTEXT_BYTES - spare)
+        budget = _core.budget_of_free(device.chip.device_bytes - CONTEXT_BYTES, spare)
 
     def needed_at(positions: int) -> int:
         return _needed(_sizes(Lane(recognise(checkpoint, positions), numerics), [sizes.widest_rows]), device)

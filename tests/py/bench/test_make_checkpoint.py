@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import gguf
@@ -81,6 +82,17 @@ def test_a_seed_repeats_the_file(tmp_path: Path) -> None:
         make(tmp_path / name, "llama", TINY, ("Q4_K", "Q4_K"), seed=seed)
     a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
     assert a == b != c
+
+
+def test_a_sparse_file_is_the_same_but_for_its_tensors(tmp_path: Path) -> None:
+    """The same header and size, and room on the disk for little but the header."""
+    large = dataclasses.replace(SIZES["tiny"], ff=1 << 14)
+    full, holes = tmp_path / "full.gguf", tmp_path / "holes.gguf"
+    make(full, "llama", large, ("Q8_0", "Q8_0"))
+    make(holes, "llama", large, ("Q8_0", "Q8_0"), sparse=True)
+    assert full.stat().st_size == holes.stat().st_size > 20 << 20
+    assert holes.stat().st_blocks * 512 < 1 << 20
+    assert Checkpoint.open(full).tensors == Checkpoint.open(holes).tensors
 
 
 def test_tied(tmp_path: Path) -> None:

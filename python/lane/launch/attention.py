@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lane.launch.record import F64, Launch, Memory, Read, Write
+from lane.launch.record import F64, Launch, Memory, Read, ReadRows, Write
 
 
 class RopeLayout(enum.Enum):
@@ -29,8 +29,8 @@ class Rope(Launch):
     kind: ClassVar[str] = "rope"
 
     x: Read
-    cos: Read
-    sin: Read
+    cos: ReadRows
+    sin: ReadRows
     pos: Read
     y: Write
     heads: int

@@ -49,6 +49,7 @@ class Mode(enum.Enum):
     """How much of a tensor an access covers, and which way."""
 
     READ = "read"
+    READ_ROWS = "read_rows"  # rows of a table
     WRITE = "write"  # the whole tensor
     WRITE_PART = "write_part"  # a part of every unit
     WRITE_ROWS = "write_rows"  # rows of a table
@@ -108,6 +109,7 @@ class Dest:
 
 # The roles of tensor fields. A field's value is the tensor's name.
 Read = Annotated[str, "read"]  # read in its plain form unless the kind says otherwise
+ReadRows = Annotated[str, "read_rows"]  # a table, of which the step's rows are read
 Write = Annotated[str, "write"]  # written whole
 WriteTo = Annotated[Dest, "write"]  # written where the destination says
 Touch = Annotated[str, "touch"]  # updated in place
@@ -225,6 +227,8 @@ class Launch:
                 continue
             if spec.role == "read":
                 yield Access(value, self.form_read(spec.name), Mode.READ)
+            elif spec.role == "read_rows":
+                yield Access(value, Form.PLAIN, Mode.READ_ROWS)
             elif spec.role == "matrix":
                 yield Access(value, Form.MATRIX, Mode.READ)
             elif spec.role == "touch":

@@ -47,7 +47,12 @@ class Span:
 
 
 _FREE = LaunchCost(0.0, 1.0)  # where nobody asks for times
-_TOUCH = {Mode.READ: _core.Touch.READ, Mode.WRITE: _core.Touch.WRITE, Mode.UPDATE: _core.Touch.UPDATE}
+_TOUCH = {
+    Mode.READ: _core.Touch.READ,
+    Mode.READ_ROWS: _core.Touch.READ,  # some of them: which is the position's matter
+    Mode.WRITE: _core.Touch.WRITE,
+    Mode.UPDATE: _core.Touch.UPDATE,
+}
 
 
 class LoweredStep:

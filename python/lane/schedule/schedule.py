@@ -66,7 +66,7 @@ class Schedule:
         if access.form is Form.MATRIX:
             return _matrix_bytes(buffer, item)
         elems = buffer.elems
-        if access.mode in (Mode.UPDATE, Mode.WRITE_ROWS):  # the rows written, not the table
+        if access.mode in (Mode.READ_ROWS, Mode.UPDATE, Mode.WRITE_ROWS):  # the rows touched, not the table
             elems = min(elems, self.rows * buffer.tensor.cols)
         if access.form is Form.QUANT:
             return quantised_bytes(elems, self.numerics)

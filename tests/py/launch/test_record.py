@@ -151,8 +151,8 @@ def test_word_counts() -> None:
         assert counted == len(launch.encode(tensor_names(launch).index))
 
 
-def read(name: str, form: Form = Form.PLAIN) -> Access:
-    return Access(name, form, Mode.READ)
+def read(name: str, form: Form = Form.PLAIN, mode: Mode = Mode.READ) -> Access:
+    return Access(name, form, mode)
 
 
 def write(name: str, form: Form = Form.PLAIN, mode: Mode = Mode.WRITE) -> Access:
@@ -169,7 +169,13 @@ ACCESSES: dict[type[Launch], list[Access]] = {
     elementwise.Scale: [read("x"), write("y")],
     elementwise.Unary: [read("x"), write("y")],
     elementwise.SwiGlu: [read("gate"), read("up"), write("y")],
-    attention.Rope: [read("x"), read("cos"), read("sin"), read("pos"), write("y")],
+    attention.Rope: [
+        read("x"),
+        read("cos", mode=Mode.READ_ROWS),
+        read("sin", mode=Mode.READ_ROWS),
+        read("pos"),
+        write("y"),
+    ],
     data.SetRow: [read("index"), read("src"), write("table", mode=Mode.UPDATE)],
     attention.Attention: [read("q"), read("kc"), read("vc"), read("pos"), write("out")],
     step.ArgMax: [read("x"), write("token", mode=Mode.UPDATE), write("pos", mode=Mode.UPDATE)],

@@ -1,18 +1,44 @@
-"""Writes the fuzzers' seed corpora: every malformed file of the table, and good files to mutate.
+"""The fuzzers' seed corpora: every malformed file of the table, and good files to mutate.
 
     python -m tests.fuzz.make_corpus FOLDER
 
-In FOLDER/files a GGUF file an input; in FOLDER/splits two of them, after the first's length (u32).
+In FOLDER/files a GGUF file an input; in FOLDER/splits two of them, after the first's length (u32); in FOLDER/edits
+choices as tests/fuzz/edited.py reads them; in FOLDER/templates a chat template an input.
 """
 
+import random
 import struct
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tests.fuzz.edited import EDITS, FAMILIES, TOKENIZERS
 from tests.py.checkpoint.malformed import Case, cases
 from tests.py.checkpoint.raw_gguf import NUMBERS, File, Tensor, array, scalar
 
 LARGEST_SEED_BYTES = 1 << 14
+
+# What templates are written with, and some that go astray.
+TEMPLATES = (
+    "",
+    "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>{{ m.content | trim }}{{ eos_token }}{% endfor %}",
+    "{%- if messages[0].role == 'system' %}{%- set rest = messages[1:] %}{%- else %}{%- set rest = messages %}"
+    "{%- endif %}{%- for m in rest %}{{- loop.index0 ~ ': ' ~ m.content -}}{%- endfor %}",
+    "{% macro turn(m, last=false) -%}[{{ m.role }}]{{ m.content if m.content is string else '' }}{%- endmacro %}"
+    "{% for m in messages %}{{ turn(m, loop.last) }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}",
+    "{% if tools is not none and tools | length > 0 %}{{ tools | tojson(indent=2) }}{% endif %}",
+    "{% set ns = namespace(n=0, last='') %}{% for m in messages | rejectattr('role', 'equalto', 'system') %}"
+    "{% if m.role == ns.last %}{{ raise_exception('roles must alternate') }}{% endif %}{% set ns.last = m.role %}"
+    "{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}",
+    "{% for m in messages %}{% generation %}{{ m.content.split('</think>')[-1].lstrip('\\n') }}{% endgeneration %}"
+    "{% if loop.index > 2 %}{% break %}{% endif %}{% continue %}{% endfor %}{{ strftime_now('%d %b %Y') }}",
+    "{% filter upper %}{{ messages | map(attribute='content') | join(', ') | replace('H', 'h') }}{% endfilter %}",
+    "{% for k, v in messages[2].tool_calls[0].arguments.items() %}{{ k }}={{ '%05.1f' | format(v) }}{% endfor %}",
+    "{% call(x) f() %}{{ x }}{% endcall %}{% block b %}{% endblock %}{# a remark #}{% raw %}{{ }}{% endraw %}",
+    "{{ raise_exception('x' * 10**8) }}",
+    "{{ messages.__class__.__mro__[1].__subclasses__() }}{{ ''.format.__globals__ }}{{ '{0.__class__}'.format(1) }}",
+    "{{ range(10**6) | list | length }}{{ 9 ** 9 ** 9 }}{{ lipsum(100000) }}{{ cycler(1, 2).next() }}",
+)
 
 
 def good_files() -> list[File]:
@@ -52,19 +78,49 @@ def seeds(case: Case) -> bytes:
     return contents[0] if len(contents) == 1 else joined(contents[0], contents[1])
 
 
+def file_seeds() -> Iterator[bytes]:
+    """Of the targets that read one file."""
+    for file in good_files():
+        yield file.build()
+    yield from (seeds(case) for case in cases() if len(case.files) == 1)
+
+
+def split_seeds() -> Iterator[bytes]:
+    """Of the target that reads two."""
+    yield joined(*good_split())
+    yield from (joined(file.build(), b"") for file in good_files())
+    yield from (seeds(case) for case in cases() if len(case.files) > 1)
+
+
+def edit_seeds() -> Iterator[bytes]:
+    """Each family and tokenizer as they are, then each kind of edit in each family with some arguments."""
+    drawn = random.Random(1)
+    for family in range(len(FAMILIES)):
+        for optional in (0, 1):
+            yield from (bytes([family, kind, optional]) for kind in range(len(TOKENIZERS)))
+        for edit in range(len(EDITS)):
+            yield bytes([family, drawn.randrange(len(TOKENIZERS)), 0, edit]) + drawn.randbytes(12)
+
+
+def template_seeds() -> Iterator[bytes]:
+    """Of the target that renders."""
+    yield from (source.encode() for source in TEMPLATES)
+
+
+CORPORA: Mapping[str, Callable[[], Iterator[bytes]]] = {
+    "files": file_seeds,
+    "splits": split_seeds,
+    "edits": edit_seeds,
+    "templates": template_seeds,
+}
+
+
 def main(folder: Path) -> None:
-    files, splits = folder / "files", folder / "splits"
-    for made in (files, splits):
-        made.mkdir(parents=True, exist_ok=True)
-    for i, file in enumerate(good_files()):
-        data = file.build()
-        (files / f"good_{i}").write_bytes(data)
-        (splits / f"good_{i}").write_bytes(joined(data, b""))
-    (splits / "good").write_bytes(joined(*good_split()))
-    for i, case in enumerate(cases()):
-        data = seeds(case)
-        if len(data) <= LARGEST_SEED_BYTES:
-            ((files if len(case.files) == 1 else splits) / f"case_{i}").write_bytes(data)
+    for name, inputs in CORPORA.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for i, data in enumerate(inputs()):
+            if len(data) <= LARGEST_SEED_BYTES:
+                (folder / name / f"{i:04}").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes the checkpoint reader: every target for SECONDS each, under AddressSanitizer and UBSan, from the seeds that
-# make_corpus writes. What is found stays in FOLDER, as do the corpora, which a later run starts from.
+# Fuzzes what reads untrusted files: every target for SECONDS each, those in C++ under AddressSanitizer and UBSan, from
+# the seeds that make_corpus writes. What is found stays in FOLDER, as do the corpora, which a later run starts from.
 #
 #   tests/fuzz/run.sh SECONDS FOLDER
 #
@@ -23,6 +23,11 @@ for target in gguf gguf_split; do
   "$folder/${target}_fuzz" -max_total_time="$seconds" -max_len=16384 -timeout=5 -rss_limit_mb=512 \
     -dict=tests/fuzz/gguf.dict -artifact_prefix="$folder/$target-" -print_final_stats=1 "$folder/$target" "$seeds"
 done
-mkdir -p "$folder/checkpoint"
-"$python" -m tests.fuzz.checkpoint_fuzz "$folder/checkpoint" "$folder/seeds/files" -max_total_time="$seconds" \
-  -max_len=16384 -timeout=5 -dict=tests/fuzz/gguf.dict -artifact_prefix="$folder/checkpoint-" -print_final_stats=1
+fuzz_python() { # target, its seeds, its longest input, its dictionary
+  mkdir -p "$folder/$1"
+  "$python" -m "tests.fuzz.$1_fuzz" "$folder/$1" "$folder/seeds/$2" -max_total_time="$seconds" -max_len="$3" \
+    -timeout=60 -dict="tests/fuzz/$4.dict" -artifact_prefix="$folder/$1-" -print_final_stats=1
+}
+fuzz_python checkpoint files 16384 gguf
+fuzz_python model edits 128 gguf
+fuzz_python template templates 2048 template

@@ -20,6 +20,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 _FILE = "<template>"
+_MOST_CHARS = 1000  # of a message: a template makes some of them, of any length
 
 
 class _Refusal(Exception):
@@ -84,13 +85,13 @@ def _render(source: str, variables: dict[str, Any], max_chars: int) -> dict[str,
     try:
         text = _compile(source).render(**variables)
     except _Refusal as error:
-        return {"refusal": str(error)}
+        return {"refusal": str(error)[:_MOST_CHARS]}
     except MemoryError:
         return {"failure": "needs more memory than it is given"}
     except RecursionError:
         return {"failure": "nests deeper than it may"}
     except Exception as error:
-        return {"failure": f"{type(error).__name__}: {error}", "line": _line_of(error)}
+        return {"failure": f"{type(error).__name__}: {error}"[:_MOST_CHARS], "line": _line_of(error)}
     if len(text) > max_chars:
         return {"failure": f"gives {len(text)} characters, allowed are {max_chars}"}
     return {"text": text}

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from lane.models.architecture import Config, TensorRow, may, need
 from lane.models.hparams import Hparams
-from lane.models.rotation import Rotation, read_rotation
+from lane.models.rotation import KINDS, Rotation, read_rotation
 
 MAX_LAYERS = 4096
 MAX_POSITIONS = 1 << 31
+MAX_HEAD = 2048  # values a head: four times the widest known, and tables of angles are this wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,12 @@ def read_shape(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilo
         heads % kv_heads == 0,
         f"attention.head_count is {heads}, allowed a multiple of attention.head_count_kv, {kv_heads}",
     )
-    if not hparams.has("attention.key_length"):
+    if not (hparams.has("attention.key_length") and hparams.has("attention.value_length")):
         hparams.require(
             embd % heads == 0, f"embedding_length is {embd}, allowed a multiple of attention.head_count, {heads}"
         )
-    hd = hparams.count("attention.key_length", embd // heads)
-    vd = hparams.count("attention.value_length", hd)
+    hd = hparams.count("attention.key_length", embd // heads, high=MAX_HEAD)
+    vd = hparams.count("attention.value_length", embd // heads, high=MAX_HEAD)
     rotated = hparams.count("rope.dimension_count", hd)
     hparams.require(
         rotated <= hd and rotated % 2 == 0, f"rope.dimension_count is {rotated}, allowed an even number up to {hd}"
@@ -108,9 +109,9 @@ def read_dense(hparams: Hparams) -> DenseConfig:
     return dense_config(hparams, read_shape(hparams))
 
 
-def dense_config(hparams: Hparams, shape: DenseShape) -> DenseConfig:
-    """The configuration of a shape, its rotation read."""
-    rotation = read_rotation(hparams, shape.rotated, shape.context)
+def dense_config(hparams: Hparams, shape: DenseShape, kinds: tuple[str, ...] = KINDS) -> DenseConfig:
+    """The configuration of a shape, its rotation read; `kinds` are the scalings of it that the family knows."""
+    rotation = read_rotation(hparams, shape.rotated, shape.context, kinds)
     return DenseConfig(shape.layers, shape.context, shape.dims(), shape, rotation)
 
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 MAX_COUNT = 1 << 24  # of anything counted by a hyperparameter: above any sense, far below any overflow
 
 # Keys that describe a checkpoint and change no result.
-_INERT = frozenset({"vocab_size", "model_size", "tensor_data_layout"})
+_INERT = frozenset({"model_size", "tensor_data_layout"})
 
 
 class Hparams:

@@ -20,8 +20,9 @@ from lane.models.blocks import (
     residual,
     rms_norm,
 )
-from lane.models.dense import EMBEDDING, HEAD, PRE_NORMS, DenseConfig, read_dense
+from lane.models.dense import EMBEDDING, HEAD, PRE_NORMS, DenseConfig, dense_config, read_shape
 from lane.models.hparams import Hparams
+from lane.models.rotation import KINDS, LONGROPE
 from lane.models.step import StepBuilder
 
 SHORT, LONG = "rope_factors_short.weight", "rope_factors_long.weight"
@@ -30,7 +31,7 @@ SHORT, LONG = "rope_factors_short.weight", "rope_factors_long.weight"
 def read(hparams: Hparams) -> DenseConfig:
     """Reads the keys."""
     hparams.ignore("attention.sliding_window")
-    return read_dense(hparams)
+    return dense_config(hparams, read_shape(hparams), (*KINDS, LONGROPE))
 
 
 def build(b: StepBuilder, c: Config) -> str:
@@ -38,7 +39,7 @@ def build(b: StepBuilder, c: Config) -> str:
     assert isinstance(c, DenseConfig)
     s = c.shape
     factors = LONG if b.context > c.rotation.original_context else SHORT
-    tables = b.rotation("rope", c.rotation, factors if b.has(factors) else None)
+    tables = b.rotation("rope", c.rotation, factors if b.has(SHORT) or b.has(LONG) else None)
     style = AttentionStyle(tables, RopeLayout.SPLIT, s.hd**-0.5)
     x = b.embed("token_embd.weight")
     for i in range(c.layers):

@@ -6,6 +6,7 @@ name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,12 @@ from lane.quant.registry import format_named
 
 DEFAULT_CONTEXT = 4096  # the most positions a model gets unless asked for more
 LONGEST_CONTEXT = 1 << 17  # the most it gets when asked, unless its own is longer
+
+TOKENS = "tokenizer.ggml.tokens"
+# Keys under no architecture's prefix that change results: the one value of each that lane runs, which a file need not
+# name, and the beginnings of those that it does not run at all.
+GENERAL: Mapping[str, object] = {"general.type": "model", "general.quantization_version": 2}
+FOREIGN = ("adapter.", "xielu.")
 
 
 class CheckpointSource:
@@ -91,8 +98,12 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
     A context beyond the model's own runs; what the model makes of it is its own affair.
     """
     architecture = _architecture(checkpoint.architecture)
-    hparams = Hparams(checkpoint.metadata, architecture.name, vocab=_vocab(checkpoint))
+    _check_general(checkpoint)
+    vocab = _vocab(checkpoint)
+    hparams = Hparams(checkpoint.metadata, architecture.name, vocab=vocab)
     config = architecture.read(hparams)
+    found = hparams.count("vocab_size", vocab)
+    hparams.require(found == vocab, f"vocab_size is {found}, allowed {vocab}, the rows of 'token_embd.weight'")
     hparams.expect("attention.causal", True)
     hparams.expect("pooling_type", 0)  # none: an embedding model's step gives no logits
     hparams.refuse_unread()
@@ -109,11 +120,34 @@ def _architecture(name: str) -> Architecture:
     raise UnsupportedError(f"models: architecture '{name}': lane does not run it; allowed {known}")
 
 
+def _check_general(checkpoint: Checkpoint) -> None:
+    """Refuses a file that is no model on its own, or whose blocks mean something else."""
+    metadata = checkpoint.metadata
+    for key, allowed in GENERAL.items():
+        found = metadata.get(key, allowed)
+        if type(found) is not type(allowed) or found != allowed:
+            raise UnsupportedError(f"models: metadata key '{key}': found {str(found)[:60]}, lane runs {allowed} alone")
+    for key in metadata:
+        if key.startswith(FOREIGN):
+            raise UnsupportedError(
+                f"models: metadata key '{key}': lane does not read it and it may change results; allowed none that "
+                f"begins with {' or '.join(FOREIGN)}"
+            )
+
+
 def _vocab(checkpoint: Checkpoint) -> int:
+    """Rows of the embedding: one a token of the tokenizer, where the file has one."""
     embedding = checkpoint.tensors.get("token_embd.weight")
     if embedding is None or len(embedding.shape) < 2:
         raise CheckpointError("models: tensor 'token_embd.weight': not in the file as a matrix, required")
-    return embedding.shape[1]
+    rows = embedding.shape[1]
+    if TOKENS in checkpoint.metadata:
+        _, count = checkpoint.metadata.kind(TOKENS)
+        if count != rows:
+            raise CheckpointError(
+                f"models: tensor 'token_embd.weight': found {rows} rows, allowed one a token of {TOKENS}, {count or 0}"
+            )
+    return rows
 
 
 def _context(asked: int | None, own: int) -> int:

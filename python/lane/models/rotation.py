@@ -21,7 +21,8 @@ from lane.models.hparams import Hparams
 BASE = 10000.0  # where the file names none
 BETA_FAST = 32.0  # rotations over the original context at which a pair is no longer interpolated
 BETA_SLOW = 1.0  # and at which it is interpolated in full
-KINDS = ("none", "linear", "yarn", "longrope")
+KINDS = ("none", "linear", "yarn")
+LONGROPE = "longrope"  # the factors are tensors, which a family must know to look for
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,11 @@ def read_base(hparams: Hparams, key: str = "rope.freq_base", default: float = BA
     return hparams.number(key, default, low=1.0 + 1e-6, high=1e12)
 
 
-def read_rotation(hparams: Hparams, dims: int, context: int) -> Rotation:
+def read_rotation(hparams: Hparams, dims: int, context: int, kinds: tuple[str, ...] = KINDS) -> Rotation:
     """The rotation that an architecture's `rope.*` keys declare; a factor without a type is a linear one."""
     base = read_base(hparams)
     hparams.ignore("rope.scaling.finetuned")
-    kind = hparams.choice("rope.scaling.type", "linear", KINDS)
+    kind = hparams.choice("rope.scaling.type", "linear", kinds)
     old = hparams.number("rope.scale_linear", 1.0, low=1e-3, high=1e6)
     factor = hparams.number("rope.scaling.factor", old, low=1e-3, high=1e6)
     if kind == "none":

@@ -81,11 +81,14 @@ class Constants:
         return self._made[f"{name}.cos"], self._made[f"{name}.sin"]
 
     def _factors(self, name: str, count: int) -> F32:
+        if not self.has(name):
+            raise CheckpointError(f"models: tensor '{name}': not in the file, required")
         values = self.source.values(name)
-        if len(values) != count or not np.all(np.isfinite(values)) or not np.all(values > 0):
-            raise CheckpointError(
-                f"models: tensor '{name}': found {len(values)} factors, allowed {count} finite numbers above 0"
-            )
+        if len(values) != count:
+            raise CheckpointError(f"models: tensor '{name}': found {len(values)} factors, allowed {count}")
+        bad = values[~(np.isfinite(values) & (values > 0))]
+        if len(bad):
+            raise CheckpointError(f"models: tensor '{name}': found a factor {bad[0]}, allowed finite numbers above 0")
         return values
 
     def _matrix_shape(self, name: str) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from lane.checkpoint.chat import ChatLimits, ChatTemplate
-from lane.errors import UnsupportedError, UsageError
+from lane.errors import LaneError, UnsupportedError, UsageError
 from tests.py.checkpoint.tokenizer_cases import load
 
 HI = [{"role": "user", "content": "hi"}]
@@ -98,6 +98,14 @@ def test_templates_that_fail(source: str, message: str) -> None:
 def test_a_template_may_refuse() -> None:
     with pytest.raises(UsageError, match="refuses the conversation: roles must alternate"):
         render("{{ raise_exception('roles must alternate') }}")
+
+
+@pytest.mark.parametrize("source", ["{{ raise_exception('x' * 10**7) }}", "{{ {}['x' * 10**7].y }}"])
+def test_a_message_is_as_long_as_one_reads(source: str) -> None:
+    with pytest.raises(LaneError) as caught:
+        render(source)
+    assert "xxx" in str(caught.value)
+    assert len(str(caught.value)) < 1100
 
 
 def test_conversations_are_json() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lane.errors import CheckpointError, LaneError, UnsupportedError
+from lane.errors import MOST_CHARS, CheckpointError, LaneError, UnsupportedError
 from lane.models.recognise import DEFAULT_CONTEXT, LONGEST_CONTEXT
 from lane.models.registry import ARCHITECTURES
 from tests.py.models.tiny import Tiny, Value, tiny
@@ -147,6 +147,16 @@ CONTRADICTIONS: tuple[tuple[str, dict[str, Value], str], ...] = (
     ("llama", {"rope.dimension_count": 10}, "rope.dimension_count is 10, allowed an even number up to 8"),
     ("llama", {"rope.dimension_count": 5}, "rope.dimension_count is 5, allowed an even number up to 8"),
     ("llama", {"attention.key_length": 16}, "tensor 'blk.0.attn_q.weight': found shape [32, 32], allowed [32, 64]"),
+    (
+        "llama",
+        {"attention.key_length": 4096},
+        "'llama.attention.key_length': found 4096, allowed a whole number from 1 to",
+    ),
+    ("llama", {"attention.key_length": 4}, "tensor 'blk.0.attn_q.weight': found shape [32, 32], allowed [32, 16]"),
+    ("llama", {"attention.value_length": 4}, "tensor 'blk.0.attn_v.weight': found shape [32, 16], allowed [32, 8]"),
+    ("llama", {"embedding_length": 64}, "tensor 'token_embd.weight': found shape [32, 40], allowed [64, 40]"),
+    ("llama", {"feed_forward_length": 32}, "tensor 'blk.0.ffn_gate.weight': found shape [32, 64], allowed [32, 32]"),
+    ("llama", {"vocab_size": 41}, "vocab_size is 41, allowed 40, the rows of 'token_embd.weight'"),
     ("llama", {"block_count": 3}, "tensor 'blk.2.attn_norm.weight': not in the file"),
     ("llama", {"block_count": 1}, "tensor 'blk.1.attn_norm.weight': architecture 'llama' does not use it"),
     ("gemma2", {"attention.sliding_window": 0}, "'gemma2.attention.sliding_window': found 0"),
@@ -195,6 +205,49 @@ def test_metadata_that_changes_results_and_is_not_run(name: str, key: str, value
     assert key in str(error) or "8 experts" in str(error)
 
 
+FOREIGN: tuple[tuple[str, Value], ...] = (
+    ("general.type", "adapter"),
+    ("general.type", [1, 2]),
+    ("general.quantization_version", 1),
+    ("general.quantization_version", True),
+    ("adapter.lora.alpha", 16.0),
+    ("xielu.beta", 0.5),
+)
+
+
+@pytest.mark.parametrize(("key", "value"), FOREIGN)
+def test_metadata_of_no_architecture_that_changes_results(key: str, value: Value, tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.general[key] = value
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert f"metadata key '{key}'" in str(error)
+
+
+@pytest.mark.parametrize(("tokens", "found"), [(["a", "b"], 2), ([str(i) for i in range(41)], 41), ("a", 0)])
+def test_a_vocabulary_of_another_length(tokens: Value, found: int, tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.general["tokenizer.ggml.tokens"] = tokens
+    wanted = f"'token_embd.weight': found 40 rows, allowed one a token of tokenizer.ggml.tokens, {found}"
+    assert wanted in str(refused(made, tmp_path))
+
+
+def test_a_vocabulary_of_the_right_length(tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.general.update({"tokenizer.ggml.tokens": [str(i) for i in range(40)], "general.type": "model"})
+    made.recognise(tmp_path)
+
+
+@pytest.mark.parametrize(("lacking", "context"), [("long", 65), ("short", 64)])
+def test_one_half_of_the_factors(lacking: str, context: int, tmp_path: Path) -> None:
+    """Files have the factors of short and of long contexts, or neither."""
+    made = tiny("phi3", optional=True)
+    made.recognise(tmp_path, context).step(1)
+    del made.tensors[f"rope_factors_{lacking}.weight"]
+    with pytest.raises(CheckpointError, match=rf"tensor 'rope_factors_{lacking}\.weight': not in the file, required"):
+        made.recognise(tmp_path, context).step(1)
+
+
 YARN: dict[str, Value] = {
     "rope.scaling.type": "yarn",
     "rope.scaling.factor": 4.0,
@@ -240,6 +293,14 @@ def test_an_unknown_architecture(tmp_path: Path) -> None:
     error = refused(made, tmp_path)
     assert isinstance(error, UnsupportedError)
     assert "architecture 'mamba'" in str(error) and "llama" in str(error)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "two\nlines", "\u202eback", "x" * 5000])
+def test_a_name_that_no_terminal_should_see_as_it_is(name: str, tmp_path: Path) -> None:
+    made = Tiny(name, {}, {"token_embd.weight": np.ones((40, 32), np.float32)})
+    text = str(refused(made, tmp_path))
+    assert text.startswith("models: architecture '")
+    assert text.isprintable() and len(text) <= MOST_CHARS * 6  # an escape is up to six characters
 
 
 def test_contexts(tmp_path: Path) -> None:

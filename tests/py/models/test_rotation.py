@@ -10,8 +10,9 @@ import math
 import numpy as np
 import pytest
 
+from lane.errors import UnsupportedError
 from lane.models.hparams import Hparams
-from lane.models.rotation import Rotation, Yarn, read_rotation
+from lane.models.rotation import KINDS, LONGROPE, Rotation, Yarn, read_rotation
 
 CLOSE = {"rtol": 2e-7, "atol": 2e-7}
 POSITIONS = 50
@@ -86,4 +87,11 @@ def test_yarn_ramps_from_the_plain_to_the_linear_angle() -> None:
 )
 def test_reading(keys: dict[str, object], wanted: Rotation) -> None:
     metadata = {f"x.rope.{key}": value for key, value in keys.items()}
-    assert read_rotation(Hparams(metadata, "x", vocab=1), 8, 64) == wanted
+    assert read_rotation(Hparams(metadata, "x", vocab=1), 8, 64, (*KINDS, LONGROPE)) == wanted
+
+
+def test_longrope_is_for_families_that_know_its_tensors() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"'x\.rope\.scaling\.type': found 'longrope', lane runs none, linear, yarn"
+    ):
+        read_rotation(Hparams({"x.rope.scaling.type": "longrope"}, "x", vocab=1), 8, 64)

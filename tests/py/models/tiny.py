@@ -15,7 +15,7 @@ from lane.models.hparams import Hparams
 from lane.models.recognise import Model, recognise
 from lane.models.registry import ARCHITECTURES
 
-Value = bool | int | float | str | list[bool] | list[int]
+Value = bool | int | float | str | list[bool] | list[int] | list[str]
 
 VOCAB = 40
 
@@ -40,10 +40,12 @@ BY_NAME: Mapping[str, Architecture] = {a.name: a for a in ARCHITECTURES}
 
 @dataclass
 class Tiny:
-    """A checkpoint in the making: metadata by key without the architecture's prefix, tensors rows first."""
+    """A checkpoint in the making: metadata by key without the architecture's prefix, `general` with all of it, tensors
+    rows first."""
 
     name: str
     metadata: dict[str, Value] = field(default_factory=dict)
+    general: dict[str, Value] = field(default_factory=dict, kw_only=True)
     tensors: dict[str, np.ndarray] = field(default_factory=dict)
 
     def write(self, path: Path) -> Path:
@@ -51,6 +53,8 @@ class Tiny:
         writer = gguf.GGUFWriter(path, self.name)
         for key, value in self.metadata.items():
             _add(writer, f"{self.name}.{key}", value)
+        for key, value in self.general.items():
+            _add(writer, key, value)
         for name, array in self.tensors.items():
             writer.add_tensor(name, array)
         writer.write_header_to_file()

@@ -20,7 +20,7 @@ from lane.launch.record import Numerics
 from lane.models.recognise import Model
 from lane.schedule.schedule import schedule
 from tests.py.support.bars import misses
-from tests.py.support.fixtures import BY_NAME, F64, FIXTURES, Fixture, relative_rms
+from tests.py.support.fixtures import BY_NAME, F64, MODELS, Fixture, relative_rms
 from tests.py.support.memory import ScheduleMemory
 
 PRECISE_BAR = 2e-6
@@ -54,7 +54,7 @@ def run_graphs(model: Model, tokens: Sequence[int], steps: Sequence[int]) -> F64
     return np.concatenate(found)
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda f: f.name)
+@pytest.mark.parametrize("fixture", MODELS, ids=lambda f: f.name)
 def test_precise_is_the_graph_but_for_f32_results(fixture: Fixture) -> None:
     model, tokens, steps = fixture.model(), fixture.reference.tokens[:42], [32, 8, 1, 1]
     found = run_schedules(model, Numerics.PRECISE, tokens, steps)
@@ -62,7 +62,7 @@ def test_precise_is_the_graph_but_for_f32_results(fixture: Fixture) -> None:
 
 
 @pytest.mark.parametrize("numerics", [Numerics.INT8, Numerics.INT8X2])
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda f: f.name)
+@pytest.mark.parametrize("fixture", MODELS, ids=lambda f: f.name)
 def test_quantised_numerics_are_near(fixture: Fixture, numerics: Numerics) -> None:
     tokens = fixture.reference.tokens
     found = run_schedules(fixture.model(), numerics, tokens, [32, *[1] * (len(tokens) - 48), 16])

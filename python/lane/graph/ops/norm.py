@@ -13,7 +13,7 @@ from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes
 def _infer(op: Op, tensors: Tensors, x: str, width: int, eps: float, weights: tuple[str | None, ...]) -> Shape:
     t = tensors[x]
     op.need(width > 0 and t.cols % width == 0, f"units of {width} values, allowed a divisor of {t.cols}")
-    op.need(0 <= eps < 1, f"epsilon {eps}, allowed 0 to 1")
+    op.need(0 <= eps <= 1, f"epsilon {eps}, allowed 0 to 1")
     for name in weights:
         if name is not None:
             op.need(tensors[name].elems == width, f"'{name}' has {tensors[name].elems} values, allowed {width}")

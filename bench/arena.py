@@ -1,10 +1,11 @@
 """lane's arenas beside llama.cpp's compute buffers: `python bench/arena.py FILE… [--peer DIR]`.
 
-In: checkpoints, and the folder that has llama-bench (LANE_PEER names it too; without it lane's alone). Out: a table.
-lane's columns are the arena of a chunk with the last row's logits, its lower bound, the same with every row's logits,
-and those logits, which are the caller's. llama.cpp reserves for every row's logits and counts them in; what it does
-not count are the activations its CPU kernels quantise, which lie in a work buffer of their own. So the columns to
-compare are the two totals.
+In: checkpoints, and the folder that has llama-bench (LANE_PEER names it too; without it lane's alone). Out: a table,
+in MiB. `arena` is that of a chunk with the last row's logits, which is what a prefill runs, `bound` the least that any
+arena of it could have. llama.cpp reserves for every row's logits and places them beside its other arrays; `all rows` is
+lane's arena of that step with the logits, which are else the caller's, placed in it too. The columns to compare are the
+last two. What llama.cpp does not count are the activations that its CPU kernels quantise: they lie in a work buffer of
+their own. What lane does not do yet is to let a launch write over what it reads for the last time.
 """
 
 from __future__ import annotations
@@ -16,22 +17,35 @@ import subprocess
 import sys
 from pathlib import Path
 
+from lane import _core
 from lane.graph.graph import Head
 from lane.launch.record import Numerics
+from lane.launch.table import ALIGNMENT_BYTES
 from lane.pipeline import Lane, open_model
+from lane.plan.arena import STRATEGIES
+from lane.plan.step import LoweredStep
+from lane.schedule.schedule import Schedule
 
 MIB = 1 << 20
-HEADER = ("file", "rows", "arena", "bound", "arena, all rows", "logits", "total", "llama.cpp")
+HEADER = ("file", "rows", "arena", "bound", "all rows", "llama.cpp")
 
 
 def lane_row(file: Path, rows: int, numerics: Numerics) -> list[float]:
-    """Bytes: arena, bound, arena with all rows' logits, those logits, their sum."""
+    """Bytes: the arena, its bound, and the arena with all rows' logits in it."""
     _, model = open_model(file)
     lane = Lane(model, numerics)
-    last, every = lane.form(rows).arena, lane.form(rows, Head.ALL)
-    logits = 4 * every.graph.tensors[every.schedule.io.logits].elems
-    total = every.arena.total_bytes + logits
-    return [last.total_bytes, last.lower_bound_bytes, every.arena.total_bytes, logits, total]
+    last = lane.form(rows).arena
+    return [last.total_bytes, last.lower_bound_bytes, bytes_with_logits(lane.form(rows, Head.ALL).schedule)]
+
+
+def bytes_with_logits(schedule: Schedule) -> int:
+    """The arena of a step on one stream with its logits an array like any other, live to the step's end."""
+    lowered = LoweredStep(schedule)
+    problem, _ = _core.step_arena(lowered.step, _core.one_stream(lowered.step), ALIGNMENT_BYTES)
+    logits = schedule.io.logits
+    written = next(n for n, item in enumerate(schedule.launches) if logits in (a.name for a in item.launch.accesses()))
+    problem.add(logits, schedule.buffers[logits].elems * 4, [(written, len(schedule.launches))])
+    return _core.plan_arena(problem, list(STRATEGIES)).total_bytes
 
 
 def peer_bytes(file: Path, rows: int, peer: Path) -> float:

@@ -80,12 +80,14 @@ ArenaAnswer plan_arena(const ArenaProblem& problem, std::span<const std::string>
   for (const ArenaStrategy& strategy : kArenaStrategies) {
     if (std::ranges::find(strategies, strategy.name) == strategies.end()) continue;
     Placement placement = strategy.place(graph, {best, answer.lower_bound_bytes});
+    answer.optimal = answer.optimal || placement.optimal;
     if (placement.total_bytes < answer.total_bytes) {
       answer.total_bytes = placement.total_bytes;
       answer.strategy = strategy.name;
       best = std::move(placement);
     }
-    if (answer.total_bytes == answer.lower_bound_bytes) break;
+    answer.optimal = answer.optimal || answer.total_bytes == answer.lower_bound_bytes;
+    if (answer.optimal) break;
   }
   answer.offsets = std::move(best.offsets);
   return answer;

@@ -47,6 +47,7 @@ struct ArenaAnswer {
   std::vector<int64_t> offsets;  // in bytes, by array
   int64_t total_bytes = 0;
   int64_t lower_bound_bytes = 0;  // the heaviest set of arrays no two of which the order separates, aligned
+  bool optimal = false;           // known to be the fewest bytes there can be, with or without meeting the bound
   std::string strategy;           // the one that found it
 };
 

@@ -19,6 +19,7 @@ enum class Fit {
 struct Placement {
   std::vector<int64_t> offsets;
   int64_t total_bytes = 0;
+  bool optimal = false;  // known to be the fewest bytes there can be
 };
 
 Placement place_in_order(const ArenaGraph& graph, std::span<const uint32_t> order, Fit fit);

@@ -40,6 +40,7 @@ class Search {
 
   Placement run() {
     descend(0, {0, 0}, 0);
+    best_.optimal = steps_ <= kMostSteps;  // it ended by itself: nothing below the target is left
     return std::move(best_);
   }
 

@@ -27,6 +27,7 @@ Placement place_by_size(const ArenaGraph& graph, const ArenaSoFar& so_far);
 Placement place_by_area(const ArenaGraph& graph, const ArenaSoFar& so_far);
 Placement place_by_crowd(const ArenaGraph& graph, const ArenaSoFar& so_far);
 Placement place_by_promotion(const ArenaGraph& graph, const ArenaSoFar& so_far);
+Placement place_by_shuffle(const ArenaGraph& graph, const ArenaSoFar& so_far);
 Placement place_by_search(const ArenaGraph& graph, const ArenaSoFar& so_far);
 
 inline constexpr std::array kArenaStrategies = {
@@ -34,6 +35,7 @@ inline constexpr std::array kArenaStrategies = {
     ArenaStrategy{"area", place_by_area},            // the largest bytes x launches first
     ArenaStrategy{"crowd", place_by_crowd},          // those with the most bytes live beside them first
     ArenaStrategy{"promotion", place_by_promotion},  // what ends too high goes first in the next round
+    ArenaStrategy{"shuffle", place_by_shuffle},      // the same, each to a place drawn by lot
     ArenaStrategy{"search", place_by_search},        // branch and bound, of small problems
 };
 

@@ -29,11 +29,12 @@ class Placed:
 
 @dataclass(frozen=True)
 class ArenaPlan:
-    """The arena of one form. `strategy` is the one that found it."""
+    """The arena of one form. `strategy` is the one that found it; `optimal`: there is known to be no smaller one."""
 
     arrays: tuple[Placed, ...]
     total_bytes: int
     lower_bound_bytes: int
+    optimal: bool
     strategy: str
     _offsets: Mapping[tuple[str, Part], int] = field(repr=False)
 
@@ -51,4 +52,6 @@ def place_arrays(lowered: LoweredStep, streams: _core.StreamPlan, strategies: Se
         buffer, part = lowered.arrays[index]
         arrays.append(Placed(buffer.name, part, lowered.sizes_bytes[index], int(offset)))
     offsets = {(array.buffer, array.part): array.offset_bytes for array in arrays}
-    return ArenaPlan(tuple(arrays), answer.total_bytes, answer.lower_bound_bytes, answer.strategy, offsets)
+    return ArenaPlan(
+        tuple(arrays), answer.total_bytes, answer.lower_bound_bytes, answer.optimal, answer.strategy, offsets
+    )

@@ -119,7 +119,9 @@ TEST(Arena, EveryStrategyAloneIsValid) {
 TEST(Arena, SmallProblemsAreSolvedExactly) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const RandomArena arena = random_arena(seed, 1 + seed % kMaxStreams, 4 + seed % 4, 9);
-    EXPECT_EQ(plan(arena.problem).total_bytes, fewest_bytes(arena)) << seed;
+    const ArenaAnswer answer = plan(arena.problem);
+    EXPECT_EQ(answer.total_bytes, fewest_bytes(arena)) << seed;
+    EXPECT_TRUE(answer.optimal) << seed;
   }
 }
 
@@ -139,6 +141,8 @@ TEST(Arena, SolvesExactlyWhereTheBoundCannotBeMet) {
   EXPECT_EQ(answer.lower_bound_bytes, 10);
   EXPECT_EQ(answer.total_bytes, fewest_bytes(arena));
   EXPECT_EQ(answer.total_bytes, 11);
+  EXPECT_TRUE(answer.optimal);
+  EXPECT_FALSE(plan_arena(problem, std::vector<std::string>{"size"}).optimal);
 }
 
 TEST(Arena, AnswersAreRepeatable) {

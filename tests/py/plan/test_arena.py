@@ -11,13 +11,14 @@ from lane.graph.graph import Head
 from lane.launch.data import View
 from lane.launch.record import Form, Mode, Numerics
 from lane.launch.table import ALIGNMENT_BYTES
+from lane.models.step import CHUNK_ROWS
 from lane.plan.arena import ArenaPlan
 from lane.plan.plan import PlanOptions, plan_arena, plan_step
 from lane.plan.step import Part, form_parts, is_step_local, part_bytes
 from lane.schedule.schedule import Schedule, quantised_bytes, schedule
 from tests.py.support.fixtures import BY_NAME, FIXTURES, Fixture
 
-FORMS = ((1, Head.LAST), (2, Head.ALL), (32, Head.LAST), (512, Head.LAST), (512, Head.ALL))
+FORMS = (*((rows, Head.LAST) for rows in (1, *CHUNK_ROWS)), *((rows, Head.ALL) for rows in CHUNK_ROWS))
 MOST_OVER_BOUND = 0.02
 
 
@@ -39,7 +40,7 @@ def replay(s: Schedule, plan: ArenaPlan) -> None:
                 first = offset // ALIGNMENT_BYTES
                 cells = owner[first : first - (-size_bytes // ALIGNMENT_BYTES)]
                 own = numbers.setdefault((buffer.name, part), len(numbers))
-                if access.mode in (Mode.READ, Mode.UPDATE):
+                if access.mode in (Mode.READ, Mode.READ_ROWS, Mode.UPDATE):
                     assert (cells == own).all(), f"launch {number} '{item.launch}' reads '{buffer.name}' {part.value}"
                 else:
                     cells[:] = own

@@ -19,6 +19,8 @@ from lane.plan.step import LoweredStep, Part, Span, form_parts, part_spans
 from lane.schedule.schedule import schedule
 from tests.py.support.fixtures import BY_NAME, FIXTURES, Fixture
 
+MOST_OVER_BOUND = 0.02
+
 
 def planned(name: str, rows: int, streams: int = 1, head: Head = Head.LAST) -> tuple[LoweredStep, StepPlan]:
     s = schedule(BY_NAME[name].model().step(rows, head), Numerics.INT8X2)
@@ -39,7 +41,7 @@ def test_plans_of_fixtures_pass(fixture: Fixture, streams: int) -> None:
         for numerics in Numerics:
             s = schedule(model.step(rows, head), numerics)
             plan = plan_step(s, PlanOptions(streams=streams, chip=CHIPS["rtx4090"]))  # raises what the checker finds
-            assert plan.arena.total_bytes >= plan.arena.lower_bound_bytes
+            assert plan.arena.total_bytes <= (1 + MOST_OVER_BOUND) * plan.arena.lower_bound_bytes
             assert plan.streams.streams <= streams
 
 

@@ -16,9 +16,10 @@ from lane.plan.arena import ArenaPlan
 from lane.plan.plan import PlanOptions, plan_arena, plan_step
 from lane.plan.step import Part, form_parts, is_step_local, part_bytes
 from lane.schedule.schedule import Schedule, quantised_bytes, schedule
-from tests.py.support.fixtures import BY_NAME, FIXTURES, Fixture
+from tests.py.support.fixtures import BY_NAME, FAMILIES, FIXTURES, Fixture
 
 FORMS = (*((rows, Head.LAST) for rows in (1, *CHUNK_ROWS)), *((rows, Head.ALL) for rows in CHUNK_ROWS))
+FORMAT_FORMS = ((1, Head.LAST), (32, Head.ALL), (512, Head.LAST))  # a matrix's format changes no array
 MOST_OVER_BOUND = 0.02
 
 
@@ -50,7 +51,8 @@ def replay(s: Schedule, plan: ArenaPlan) -> None:
 @pytest.mark.parametrize("fixture", FIXTURES, ids=lambda f: f.name)
 def test_fixtures(fixture: Fixture, numerics: Numerics) -> None:
     model = fixture.model()
-    for rows, head in [form for form in FORMS if form[0] <= model.context]:
+    forms = FORMS if fixture in FAMILIES else FORMAT_FORMS
+    for rows, head in [form for form in forms if form[0] <= model.context]:
         s = schedule(model.step(rows, head), numerics)
         plan = plan_arena(s)
         replay(s, plan)

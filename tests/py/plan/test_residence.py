@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from lane import _core
 from lane.errors import CapacityError
 from lane.graph.tensor import Rows
 from lane.launch.record import Numerics
-from lane.plan.pool import aligned_bytes
+from lane.launch.table import ALIGNMENT_BYTES
+from lane.plan.plan import plan_arena
+from lane.plan.pool import aligned_bytes, lay_pool, shared_buffers
 from lane.plan.residence import (
     STAGED_BYTES,
     Matrix,
@@ -18,7 +21,7 @@ from lane.plan.residence import (
     spare_bytes,
 )
 from lane.schedule.schedule import Schedule, schedule
-from tests.py.support.fixtures import BY_NAME
+from tests.py.support.fixtures import BY_NAME, FAMILIES, Fixture
 
 
 def forms(name: str) -> tuple[Schedule, Schedule]:
@@ -59,16 +62,34 @@ def test_bytes_on_the_device() -> None:
     assert device_bytes(Rows("Q4_K", 3, 512, ())) == aligned_bytes(3 * 2 * 144 + STAGED_BYTES)
 
 
-def test_every_budget() -> None:
-    order = order_to_move(found("gemma3"))
+@pytest.mark.parametrize("fixture", FAMILIES, ids=lambda f: f.name)
+def test_every_budget_is_carved_to_the_byte(fixture: Fixture) -> None:
+    """From what cannot move to everything: carving takes what was said to lie on the device and in host memory."""
+    decode, chunk = forms(fixture.name)
+    order = order_to_move(matrices([chunk], decode))
+    shared = lay_pool(shared_buffers(decode))
+    arena_bytes = max(plan_arena(schedule).total_bytes for schedule in (decode, chunk))
+    fixed = [("arena", arena_bytes), *((part.buffer.name, part.size_bytes) for part in shared.parts)]
+    least = arena_bytes + shared.total_bytes
     total = sum(matrix.size_bytes for matrix in order)
+    kept = []
     for step in range(31):
-        budget = 1000 + total * step // 30
-        residence = choose_residence(order, 600, 400, budget)
-        moved = sum(matrix.size_bytes for matrix in residence.moved)
-        assert residence.device_bytes == 1000 + total - moved <= budget
-        assert residence.host_bytes == moved
-    assert not residence.moved
+        budget = least + total * step // 30
+        residence = choose_residence(order, arena_bytes, shared.total_bytes, budget)
+        moved = [(matrix.name, matrix.size_bytes) for matrix in residence.moved]
+        stay = [(m.name, m.size_bytes) for m in order if m not in residence.moved]
+        assert residence.device_bytes <= budget
+        assert_carved([*fixed, *stay], residence.device_bytes)
+        assert_carved(moved, residence.host_bytes)
+        kept.append(len(stay))
+    assert kept[0] == 0 and kept[-1] == len(order) > kept[15] > 0
+
+
+def assert_carved(parts: list[tuple[str, int]], planned_bytes: int) -> None:
+    """Parts take exactly the bytes planned, and the checker accounts for all of them."""
+    offsets = _core.carve_pool([size for _, size in parts], planned_bytes, ALIGNMENT_BYTES)
+    placed = [(name, offset, size) for (name, size), offset in zip(parts, offsets, strict=True)]
+    assert not _core.check_pool(placed, planned_bytes, ALIGNMENT_BYTES)
 
 
 def test_refusal_has_the_numbers() -> None:

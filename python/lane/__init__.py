@@ -19,3 +19,7 @@ def __getattr__(name: str) -> object:
     from lane import api
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,8 +1,17 @@
-"""`python -m lane`: the command line."""
+"""The program: `lane`, and `python -m lane`."""
 
 import sys
 
-from lane.cli import main
+
+def main() -> int:
+    """Runs the command line of this process. Ctrl-C while it is still being imported ends it as later."""
+    try:
+        from lane.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        return 130
+
 
 if __name__ == "__main__":
     sys.exit(main())

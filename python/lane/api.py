@@ -1,25 +1,28 @@
 """The Python interface: `lane.load(path)` gives a `Model`.
 
 Enters: a checkpoint's path and what to compile for. Leaves: logits, generated pieces, the plan. One model holds one
-sequence's state; two models in a process are independent.
+sequence's state and runs one thing at a time: calls from other threads wait. Two models in a process are independent.
+Arguments of another type or out of range are a UsageError at the call.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lane.arguments import choice, refuse, whole
 from lane.checkpoint.gguf import Checkpoint
 from lane.checkpoint.tokenizer import Tokenizer
 from lane.devices.chunks import cut
 from lane.devices.cpu import CpuDevice
-from lane.errors import CapacityError, UsageError
+from lane.errors import CapacityError, CheckpointError, UsageError
 from lane.launch.record import F32, Numerics
 from lane.pipeline import Lane, open_model
 from lane.sampling import Sampler, Sampling, log_probability
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from lane.checkpoint.chat import ChatTemplate  # imported when a conversation needs it
 
 DEVICES = ("cpu",)
+MAX_THREADS = 1024
 
 Progress = Callable[[int, int], None]  # tokens done, of how many
 
@@ -75,6 +79,7 @@ class Model:
     timings: Timings = field(default_factory=Timings)
     _held: list[int] = field(default_factory=list, repr=False)  # the sequence whose state the device holds
     _settled: bool = field(default=True, repr=False)  # and whether every step of it ended
+    _running: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)  # held by what runs
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -110,9 +115,11 @@ class Model:
         `chunk` bounds the rows of a prefill chunk; 1 feeds the tokens through the decode step.
         UsageError for an empty sequence or an id out of range, CapacityError for one longer than the context.
         """
-        self._check_tokens(tokens, 0)
-        self._begin()
-        return self.device.all_logits(tokens, chunk)
+        ids = self._checked(tokens, 0)
+        largest = None if chunk is None else whole("logits: chunk", chunk, 1)
+        with self._running:
+            self._begin()
+            return self.device.all_logits(ids, largest)
 
     def generate(
         self,
@@ -134,13 +141,24 @@ class Model:
         chunk by chunk, how many tokens of the prompt are done, of how many to run.
         UsageError for a bad argument, CapacityError when prompt and `n` exceed the context.
         """
-        tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
-        if n is not None and n < 1:
-            raise UsageError(f"generate: n is {n}, allowed 1 or more")
-        self._check_tokens(tokens, n or 1)
+        if n is not None:
+            n = whole("generate: n", n, 1)
         sampler = Sampler(Sampling(temperature, top_k, top_p, min_p, seed))
-        stops = StopStrings([stop] if isinstance(stop, str) else list(stop))
+        stops = StopStrings(stop)
+        if progress is not None and not callable(progress):
+            refuse("generate: progress", progress, "a function of two numbers")
+        tokens = self._checked(self.encode(prompt) if isinstance(prompt, str) else prompt, n or 1)
         return self._pieces(tokens, n or self.room(tokens), sampler, stops, progress or _unheard)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a prompt; CapacityError, before they are looked for, where no ids of it could fit."""
+        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if size > self.context and self._most_bytes is not None and size > self._most_bytes:
+            raise CapacityError(
+                f"prompt: a text of {size} bytes, allowed {self._most_bytes}, as many as {self.context} tokens (the "
+                f"context) can stand for"
+            )
+        return self.tokenizer.encode(text)
 
     def room(self, tokens: Sequence[int]) -> int:
         """How many tokens can be generated after a prompt: the last one of them needs no position."""
@@ -154,14 +172,14 @@ class Model:
 
     def chat_tokens(self, messages: Sequence[Mapping[str, object]]) -> list[int]:
         """The prompt of a conversation: the template's text as ids, special tokens parsed, BOS not doubled."""
-        text = self.template.render(messages)
-        ids = self.tokenizer.encode(text, add_special=True, parse_special=True)
+        ids = self.encode(self.template.render(messages, max_chars=self._most_bytes))
         bos = self.tokenizer.bos_id
         return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
 
     def plan(self, rows: int = 1) -> Schedule:
         """The schedule of the form over `rows` rows (1: the decode step)."""
-        return self.lane.form(rows).schedule
+        with self._running:
+            return self.lane.form(whole("plan: rows", rows, 1)).schedule
 
     def memory(self) -> Mapping[str, int]:
         """Bytes by part: the mapped checkpoint, caches, constants, io, arena."""
@@ -170,30 +188,42 @@ class Model:
     def _pieces(
         self, tokens: list[int], n: int, sampler: Sampler, stops: StopStrings, progress: Progress
     ) -> Iterator[Piece]:
-        device, stream = self.device, self.tokenizer.stream()
-        ends = self.tokenizer.stop_ids
-        held = self._begin(tokens)
-        left = tokens[len(held) :]
-        self.timings = timings = Timings(prefill_tokens=len(left))
-        device.prepare(len(left))
-        started = time.perf_counter()
-        self._prefill(held, left, progress)
-        for step in range(n):
-            logits = device.logits()
-            token = sampler.choose(logits)
-            timings.add(step, time.perf_counter() - started)
-            last = token in ends or step + 1 == n
+        stream, ends = self.tokenizer.stream(), self.tokenizer.stop_ids
+        with self._running:
+            held = self._begin(tokens)
+            left = tokens[len(held) :]
+            self.timings = timings = Timings(prefill_tokens=len(left))
+            self.device.prepare(len(left))
+            started = time.perf_counter()
+            self._prefill(held, left, progress)
+            token, logprob = self._next(sampler, timings, 0, started)
+        for step in range(1, n + 1):
+            last = token in ends or step == n
             text = stops.push("" if token in ends else stream.push(token))
             if last and not stops.hit:
                 text += stops.push(stream.flush()) + stops.finish()
-            yield Piece(token, text, log_probability(logits, token))
+            yield Piece(token, text, logprob)
             if last or stops.hit:
                 return
-            if held is not self._held:
-                raise UsageError("generate: the model has begun another sequence since, allowed one at a time")
-            started = time.perf_counter()
-            device.set_token(token)
-            self._advance(held, [token], device.decode)
+            with self._running:
+                started = time.perf_counter()
+                self._advance(held, [token], partial(self._decode, token))
+                token, logprob = self._next(sampler, timings, step, started)
+
+    def _next(self, sampler: Sampler, timings: Timings, step: int, started: float) -> tuple[int, float]:
+        """The token after those that the device holds, and the logarithm of its probability."""
+        logits = self.device.logits()
+        token = sampler.choose(logits)
+        timings.add(step, time.perf_counter() - started)
+        logprob = log_probability(logits, token)
+        if math.isnan(logprob):
+            at = len(self._held) - 1
+            raise CheckpointError(f"generate: the logits at position {at} hold NaN, allowed numbers: bad weights")
+        return token, logprob
+
+    def _decode(self, token: int) -> None:
+        self.device.set_token(token)
+        self.device.decode()
 
     def _begin(self, tokens: Sequence[int] = ()) -> list[int]:
         """Begins a sequence and gives the tokens that the device holds of it: those before, if `tokens` continue them.
@@ -216,24 +246,36 @@ class Model:
             progress(done, len(tokens))
 
     def _advance(self, held: list[int], tokens: list[int], run: Callable[[], None]) -> None:
-        """Runs a step over tokens; should it not return, the device holds nothing that can be continued."""
+        """Runs a step over tokens of the sequence that the device holds; should it not return, that one cannot be
+        continued."""
+        if held is not self._held:
+            raise UsageError("generate: the model has begun another sequence since, allowed one at a time")
         self._settled = False
         run()
         held += tokens
         self._settled = True
 
-    def _check_tokens(self, tokens: Sequence[int], n: int) -> None:
-        if len(tokens) == 0:
+    def _checked(self, tokens: Iterable[int], n: int) -> list[int]:
+        """The ids of a prompt, if `n` tokens can be generated after it."""
+        if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
+            refuse("prompt", tokens, "token ids")
+        ids = list(tokens)
+        if not ids:
             raise UsageError("prompt: 0 tokens, allowed 1 or more")
-        needed = len(tokens) + max(n, 1) - 1
+        needed = len(ids) + max(n, 1) - 1
         if needed > self.context:
             raise CapacityError(
-                f"prompt: {len(tokens)} tokens and {n} generated need {needed} positions, "
+                f"prompt: {len(ids)} tokens and {n} generated need {needed} positions, "
                 f"allowed {self.context} (the context)"
             )
-        for token in tokens:
-            if not 0 <= token < self.device.vocab:
-                raise UsageError(f"prompt: token id {token}, allowed 0 to {self.device.vocab - 1}")
+        most = self.device.vocab - 1
+        return [whole("prompt: a token id", token, 0, most) for token in ids]
+
+    @cached_property
+    def _most_bytes(self) -> int | None:
+        """The most bytes of a text that may fit the context; None: text of any length may."""
+        longest = self.tokenizer.longest_bytes
+        return None if longest is None else longest * self.context
 
 
 def load(
@@ -260,17 +302,23 @@ def load(
     True
     """
     started = time.perf_counter()
-    if device not in DEVICES:
-        raise UsageError(f"load: device '{device}', allowed {', '.join(DEVICES)}")
-    names = [n.value for n in Numerics]
-    if numerics not in names:
-        raise UsageError(f"load: numerics '{numerics}', allowed {', '.join(names)}")
-    if threads is not None and not 1 <= threads <= 1024:
-        raise UsageError(f"load: {threads} threads, allowed 1 to 1024")
-    checkpoint, model = open_model(Path(path), ctx)
+    choice("load: device", device, DEVICES)
+    choice("load: numerics", numerics, tuple(n.value for n in Numerics))
+    if ctx is not None:
+        ctx = whole("load: ctx", ctx, 1)
+    if threads is not None:
+        threads = whole("load: threads", threads, 1, MAX_THREADS)
+    checkpoint, model = open_model(_path(path), ctx)
     lane = Lane(model, Numerics(numerics))
     cpu = CpuDevice(checkpoint, lane, threads)
     return Model(checkpoint, lane, cpu, time.perf_counter() - started)
+
+
+def _path(path: object) -> Path:
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        refuse("load: path", path, "the path of a file, a str or an os.PathLike of one")
+    return Path(text)
 
 
 def _unheard(done: int, total: int) -> None:

@@ -10,22 +10,21 @@ from typing import ClassVar
 MOST_CHARS = 1000  # of a message: a name that a file gives may be as long as the file
 
 
-class LaneError(Exception):
-    """The base of all: catch it to catch everything that lane refuses.
+def one_line(text: str, most: int = MOST_CHARS) -> str:
+    """Text on one line that any terminal can show, whoever wrote it: what does not print is escaped, what is longer
+    than `most` characters before that is cut."""
+    cut = text if len(text) <= most else text[: most - 3] + "..."
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
 
-    A message is one line that any terminal can show, whatever is in the names that it quotes from a file: characters
-    that do not print are escaped, and what is longer than MOST_CHARS is cut.
-    """
+
+class LaneError(Exception):
+    """The base of all: catch it to catch everything that lane refuses. A message is one line (`one_line`), whatever
+    is in the names that it quotes from a file."""
 
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__(_shown(message))
-
-
-def _shown(message: str) -> str:
-    cut = message if len(message) <= MOST_CHARS else message[: MOST_CHARS - 3] + "..."
-    return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+        super().__init__(one_line(message))
 
 
 class UsageError(LaneError):

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lane.checkpoint.gguf import Checkpoint
+from lane.errors import CapacityError, UsageError
 from lane.graph.graph import Head, StepGraph
 from lane.launch.record import Numerics
 from lane.models.recognise import Model, recognise
+from lane.models.step import MAX_CHUNK_ROWS
 from lane.plan.arena import ArenaPlan
 from lane.plan.plan import plan_arena
 from lane.schedule.schedule import Schedule, schedule
@@ -37,9 +39,16 @@ class Lane:
         self._forms: dict[tuple[int, Head], Form] = {}
 
     def form(self, rows: int, head: Head = Head.LAST) -> Form:
-        """The form over `rows` rows (1: the decode step) with logits of the last or of all of them."""
+        """The form over `rows` rows (1: the decode step) with logits of the last or of all of them.
+
+        UsageError for a number of rows that no form has, CapacityError for more than the context.
+        """
         key = (rows, Head.LAST if rows == 1 else head)
         if key not in self._forms:
+            if not 1 <= rows <= MAX_CHUNK_ROWS:
+                raise UsageError(f"plan: a step of {rows} rows, allowed 1 to {MAX_CHUNK_ROWS}")
+            if rows > self.model.context:
+                raise CapacityError(f"plan: a step of {rows} rows, allowed {self.model.context} (the context)")
             self._forms[key] = compile_form(self.model, *key, self.numerics)
         return self._forms[key]
 

@@ -7,12 +7,13 @@ greedy: the lowest index of the largest logit. NaN is never chosen. No filter so
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from lane.errors import UsageError
+from lane.arguments import number, refuse, whole
 from lane.launch.record import F32
 
 Ids = npt.NDArray[np.int64]
@@ -32,11 +33,15 @@ class Sampling:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        _need(math.isfinite(self.temperature) and self.temperature >= 0, "temperature", self.temperature, "0 or more")
-        _need(self.top_k is None or self.top_k >= 1, "top_k", self.top_k, "1 or more")
-        _need(self.top_p is None or 0 < self.top_p <= 1, "top_p", self.top_p, "above 0, at most 1")
-        _need(self.min_p is None or 0 <= self.min_p <= 1, "min_p", self.min_p, "0 to 1")
-        _need(self.seed is None or self.seed >= 0, "seed", self.seed, "0 or more")
+        _check("temperature", self.temperature, lambda t: 0 <= t < math.inf, "0 or more")
+        if self.top_k is not None:
+            whole("sampling: top_k", self.top_k, 1)
+        if self.top_p is not None:
+            _check("top_p", self.top_p, lambda p: 0 < p <= 1, "above 0, at most 1")
+        if self.min_p is not None:
+            _check("min_p", self.min_p, lambda p: 0 <= p <= 1, "0 to 1")
+        if self.seed is not None:
+            whole("sampling: seed", self.seed, 0)
 
 
 class Sampler:
@@ -122,6 +127,6 @@ def _below(x: F32) -> F32:
     return np.asarray(x - top)
 
 
-def _need(holds: bool, name: str, value: object, allowed: str) -> None:
-    if not holds:
-        raise UsageError(f"sampling: {name} is {value}, allowed {allowed}")
+def _check(name: str, value: object, holds: Callable[[float], bool], allowed: str) -> None:
+    if not holds(number(f"sampling: {name}", value, allowed)):
+        refuse(f"sampling: {name}", value, allowed)

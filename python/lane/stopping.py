@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from lane.errors import UsageError
+from lane.arguments import refuse
 
 
 class StopStrings:
     """Passes text on as soon as it cannot be the beginning of a stop string; `hit` once one was met."""
 
-    def __init__(self, stops: Sequence[str]) -> None:
-        for stop in stops:
-            if not stop:
-                raise UsageError("stop: an empty string, allowed strings of at least one character")
-        self._stops = tuple(stops)
+    def __init__(self, stops: str | Iterable[str]) -> None:
+        allowed = "strings of at least one character"
+        if isinstance(stops, bytes) or not isinstance(stops, Iterable):
+            refuse("stop", stops, allowed)
+        self._stops = (stops,) if isinstance(stops, str) else tuple(stops)
+        for stop in self._stops:
+            if not isinstance(stop, str) or not stop:
+                refuse("stop", stop, allowed)
         self._held = ""
         self.hit = False
 

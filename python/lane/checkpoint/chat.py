@@ -3,7 +3,7 @@
 What enters is the metadata, then conversations; what leaves is text for `Tokenizer.encode`. Reading the metadata never
 fails on account of the template: it is parsed when it is first used, and whatever is wrong with it comes up then, as
 an `UnsupportedError` with the line. A template is a program from an untrusted file, so it runs in a process of its own
-(chat_worker.py) under limits on time, memory and length.
+(chat_worker.py) under limits on time, memory and length. A child that this process forks starts its own.
 """
 
 import json
@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from lane.errors import UnsupportedError, UsageError
+from lane.arguments import refuse
+from lane.errors import CapacityError, UnsupportedError, UsageError
 
 Message = Mapping[str, object]
 
+_READ_BYTES = 1 << 16  # what a pipe holds
 _ROLES = {
     "bos_token": "bos_token_id",
     "eos_token": "eos_token_id",
@@ -38,7 +40,7 @@ class ChatLimits:
     """What one rendering may use. Real templates take milliseconds, and a few megabytes above the interpreter's own
     hundred or so of address space."""
 
-    cpu_seconds: int = 5
+    cpu_seconds: float = 1.0
     wall_seconds: float = 30.0
     memory_bytes: int = 512 << 20
     max_chars: int = 16 << 20
@@ -61,6 +63,7 @@ class ChatTemplate:
         self._limits = limits or ChatLimits()
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
+        _templates.add(self)
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, object], name: str | None = None) -> "ChatTemplate":
@@ -81,16 +84,18 @@ class ChatTemplate:
         add_generation_prompt: bool = True,
         tools: Sequence[object] | None = None,
         variables: Mapping[str, object] | None = None,
+        max_chars: int | None = None,
     ) -> str:
         """The conversation as text, ready for the model's reply if `add_generation_prompt`.
 
         `variables` are what a particular template asks for beside these. A template that writes BOS itself starts with
-        it: encode such a text with `add_special=False`. A conversation that the template refuses, or that is not made
-        of JSON's values, is a `UsageError`.
+        it: encode such a text with `add_special=False`. A conversation that the template refuses, or that is none, is a
+        `UsageError`; a text of more than `max_chars` characters, or than the limits allow, a `CapacityError`.
         """
         if self.source is None:
             raise UnsupportedError("chat template: tokenizer.chat_template is missing or no string")
-        request = {
+        _check(messages)
+        values = {
             **self._special_tokens(),
             "messages": messages,
             "tools": tools,
@@ -98,24 +103,44 @@ class ChatTemplate:
             "add_generation_prompt": add_generation_prompt,
             **(variables or {}),
         }
+        most = self._limits.max_chars if max_chars is None else min(max_chars, self._limits.max_chars)
         try:
-            line = json.dumps(request)
+            line = json.dumps({"variables": values, "max_chars": most})
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"chat template: the conversation is not made of JSON's values: {error}") from None
         with self._lock:
             reply = self._ask(self.source, line)
-        return _text_of(reply)
+        return _text_of(reply, most)
 
     def _ask(self, source: str, line: str) -> dict[str, Any]:
         try:
-            if self._worker is None:
-                self._worker = _Worker(source, self._limits)
-            return self._worker.ask(line)
+            worker = self._worker or _Worker(source, self._limits)
+            self._worker = None  # until the whole reply is read: whatever cuts that short would leave it to the next
+            reply = worker.ask(line)
         except _WorkerEnded as ended:
-            self._worker = None
             raise UnsupportedError(f"chat template: {ended}") from None
         except OSError as error:
             raise UnsupportedError(f"chat template: the process that renders it does not start: {error}") from None
+        self._worker = worker
+        return reply
+
+    def leave_worker(self) -> None:
+        """In a child just forked: the process that renders is the parent's, and so is whoever held the lock."""
+        self._lock = threading.Lock()
+        if self._worker is not None:
+            self._worker.leave()
+            self._worker = None
+
+
+_templates: weakref.WeakSet[ChatTemplate] = weakref.WeakSet()
+
+
+def _leave_workers() -> None:
+    for template in _templates:
+        template.leave_worker()
+
+
+os.register_at_fork(after_in_child=_leave_workers)
 
 
 class _WorkerEnded(Exception):
@@ -131,30 +156,28 @@ class _Worker:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-S", str(Path(__file__).with_name("chat_worker.py"))],
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
+            start_new_session=True,  # Ctrl-C is for this process to answer
         )
         setup = {
             "source": source,
             "cpu_seconds": limits.cpu_seconds,
             "memory_bytes": limits.memory_bytes,
-            "max_chars": limits.max_chars,
         }
         self._pending = json.dumps(setup) + "\n"
         self._stop = weakref.finalize(self, _stop, self._process)
 
     def ask(self, line: str) -> dict[str, Any]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
+        """The reply to one request. Should it not return, the process must not be asked again."""
         watchdog = threading.Timer(self._limits.wall_seconds, self._process.kill)
         watchdog.daemon = True
         watchdog.start()
         try:
-            stdin.write((self._pending + line + "\n").encode())
-            stdin.flush()
-            reply = stdout.readline()
+            reply = self._exchange((self._pending + line + "\n").encode())
         except BrokenPipeError:
             reply = b""
         finally:
@@ -165,11 +188,28 @@ class _Worker:
         result: dict[str, Any] = json.loads(reply)
         return result
 
+    def leave(self) -> None:
+        """Lets go of a process that is another's to end: only this one's ends of the pipes are closed."""
+        self._stop.detach()
+        self._process.returncode = 0  # Popen then asks the system no more about it
+
+    def _exchange(self, request: bytes) -> bytes:
+        """Nothing is buffered between calls, so that a fork at any time finds nothing that it could write twice."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        left = memoryview(request)
+        while left:
+            left = left[os.write(stdin.fileno(), left) :]
+        reply = [os.read(stdout.fileno(), _READ_BYTES)]
+        while reply[-1] and not reply[-1].endswith(b"\n"):
+            reply.append(os.read(stdout.fileno(), _READ_BYTES))
+        return b"".join(reply)
+
     def _cause_of_end(self) -> str:
         self._stop()
         code = self._process.returncode
-        if code == -signal.SIGXCPU:
-            return f"needs more than {self._limits.cpu_seconds} s of processor time, which is what it may use"
+        if code == -signal.SIGPROF:
+            return f"needs more than {self._limits.cpu_seconds:g} s of processor time, which is what it may use"
         if code == -signal.SIGKILL:
             return f"takes more than {self._limits.wall_seconds:g} s, which is what it may take"
         return f"its process ended with code {code}"
@@ -180,12 +220,25 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _text_of(reply: Mapping[str, Any]) -> str:
+def _check(messages: object) -> None:
+    """Refuses what is no conversation, whatever a template would make of it."""
+    if isinstance(messages, (str, bytes)) or not isinstance(messages, Sequence) or not messages:
+        refuse("chat: the conversation", messages, "a list of one or more messages")
+    for index, message in enumerate(messages):
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            refuse(f"chat: message {index}", message, "a mapping with a 'role' that is a string")
+        if not isinstance(message.get("content"), (str, list, tuple, type(None))):
+            refuse(f"chat: message {index}: its content", message["content"], "a string, a list of parts, or none")
+
+
+def _text_of(reply: Mapping[str, Any], most: int) -> str:
     if "refusal" in reply:
         raise UsageError(f"chat template: refuses the conversation: {reply['refusal']}")
     if "failure" in reply:
         where = f", line {reply['line']}" if reply.get("line") else ""
         raise UnsupportedError(f"chat template{where}: {reply['failure']}")
+    if "too_long" in reply:
+        raise CapacityError(f"chat template: gives {reply['too_long']} characters, allowed are {most}")
     text: str = reply["text"]
     return text
 

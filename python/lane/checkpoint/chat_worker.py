@@ -1,13 +1,15 @@
 """Renders a chat template in a process of its own: a template is a program that came with an untrusted file.
 
-What enters, on standard input, are lines of JSON: first the template and the limits, then the variables of each
-rendering. What leaves, on standard output, is one line for each rendering: the text, the template's own refusal of the
-variables, or what went wrong and in which line. jinja2's sandbox keeps the template from attributes and files; the
-kernel's limits on processor time and memory bound whatever it computes.
+What enters, on standard input, are lines of JSON: first the template and the limits, then for each rendering its
+variables and how long the text may be. What leaves, on standard output, is one line for each rendering: the text, that
+it is too long, the template's own refusal of the variables, or what went wrong and in which line. jinja2's sandbox
+keeps the template from attributes and files; the kernel's limits on processor time and memory bound whatever it
+computes.
 """
 
 import json
 import resource
+import signal
 import sys
 from datetime import datetime
 from functools import cache
@@ -92,25 +94,19 @@ def _render(source: str, variables: dict[str, Any], max_chars: int) -> dict[str,
         return {"failure": "nests deeper than it may"}
     except Exception as error:
         return {"failure": f"{type(error).__name__}: {error}"[:_MOST_CHARS], "line": _line_of(error)}
-    if len(text) > max_chars:
-        return {"failure": f"gives {len(text)} characters, allowed are {max_chars}"}
-    return {"text": text}
-
-
-def _allow_cpu(seconds: int) -> None:
-    """From now on the process may use this much processor time; the kernel ends it after that."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    used = int(usage.ru_utime + usage.ru_stime) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))
+    return {"text": text} if len(text) <= max_chars else {"too_long": len(text)}
 
 
 def main() -> None:
     setup = json.loads(sys.stdin.readline())
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (setup["memory_bytes"], setup["memory_bytes"]))
-    for request in sys.stdin:
-        _allow_cpu(setup["cpu_seconds"])
-        reply = _render(setup["source"], json.loads(request), setup["max_chars"])
+    for line in sys.stdin:
+        request = json.loads(line)
+        # Of processor time; then the kernel ends the process.
+        signal.setitimer(signal.ITIMER_PROF, setup["cpu_seconds"])
+        reply = _render(setup["source"], request["variables"], request["max_chars"])
+        signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 

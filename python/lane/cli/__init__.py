@@ -11,16 +11,18 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO
 
 import click
 
 from lane import flags
 from lane.cli.group import lane_command
-from lane.cli.text import one_line
-from lane.errors import LaneError
+from lane.errors import LaneError, one_line
 
 EXIT_FAULT = 1  # lane's own fault
 EXIT_CAPACITY = 5  # as CapacityError: the process ran out of memory
+EXIT_SYSTEM = 74  # the system refused to read or write, as sysexits.h says it
 EXIT_INTERRUPT = 130  # by Ctrl-C: 128 + SIGINT, as shells say it
 EXIT_PIPE = 141  # the reader of stdout went away: 128 + SIGPIPE
 
@@ -29,30 +31,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and gives its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _check_streams()
         with lane_command.make_context("lane", words) as context:
             lane_command.invoke(context)
         sys.stdout.flush()
         return 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
+    except click.ClickException as error:
+        return _fail(_usage(error), error.exit_code)
     except LaneError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPT
     except BrokenPipeError:
-        _discard_stdout()
+        _discard(sys.stdout)
         return EXIT_PIPE
+    except OSError as error:
+        _discard(sys.stdout)
+        return _fail(f"the system refuses to read or write: {error}", EXIT_SYSTEM)
     except MemoryError:
         return _fail("out of memory", EXIT_CAPACITY)
     except Exception as error:
         return _fault(error)
 
 
+def _check_streams() -> None:
+    """A caller may have closed the standard streams: stdin is then empty, stderr goes nowhere, stdout is needed."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    if sys.stdout is None:
+        raise OSError("stdout is closed")
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _usage(error: click.ClickException) -> str:
+    said = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return said if context is None else f"{said}; see {context.command_path} --help"
+
+
 def _fail(message: str, code: int) -> int:
-    click.echo(f"lane: error: {one_line(message)}", err=True)
+    try:
+        click.echo(f"lane: error: {one_line(message)}", err=True)
+    except OSError:
+        _discard(sys.stderr)
     return code
 
 
@@ -64,6 +89,8 @@ def _fault(error: Exception) -> int:
     return _fail(f"a fault of lane's own, please report it ({what}); {flags.DEBUG.name}=1 shows where", EXIT_FAULT)
 
 
-def _discard_stdout() -> None:
-    """What stdout still holds has no reader: the interpreter's flush at exit must not complain about it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: IO[str] | None) -> None:
+    """What a stream still holds cannot be written: the interpreter's flush at exit must not complain about it."""
+    if stream is not None:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -15,8 +15,10 @@ from lane.api import Model, load
 from lane.cli.options import device_options, model_argument, numerics_option
 from lane.cli.progress import progress
 from lane.cli.text import bytes_text, count_text
-from lane.errors import UsageError
+from lane.errors import UsageError, one_line
 from lane.report.bench import BenchRow, bench
+
+MAX_NAME = 60  # characters of the model's name in a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,11 @@ def _setting(model: Model, device: str) -> Setting:
 
 def _table(setting: Setting, rows: Sequence[BenchRow]) -> str:
     cells = [["model", "size", "params", "device", "numerics", "threads", "test", "tok/s"]]
-    of_all = [setting.model, bytes_text(setting.bytes), count_text(setting.parameters)]
+    of_all = [
+        one_line(setting.model, MAX_NAME).replace("|", "\\|"),
+        bytes_text(setting.bytes),
+        count_text(setting.parameters),
+    ]
     of_all += [setting.device, setting.numerics, str(setting.threads)]
     cells += [[*of_all, row.test, f"{row.mean:.2f} ± {row.deviation:.2f}"] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
@@ -118,7 +124,7 @@ def _csv(setting: Setting, rows: Sequence[BenchRow]) -> str:
     writer.writerow([*fields, "test", "tokens", "mean", "deviation", "rates"])
     for row in rows:
         rates = " ".join(f"{rate:.3f}" for rate in row.rates)
-        cells = [getattr(setting, name) for name in fields]
+        cells = [one_line(str(getattr(setting, name))) for name in fields]
         writer.writerow([*cells, row.test, row.tokens, f"{row.mean:.3f}", f"{row.deviation:.3f}", rates])
     return out.getvalue().rstrip("\n")
 

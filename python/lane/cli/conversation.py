@@ -10,7 +10,9 @@ import click
 
 from lane.api import Model
 from lane.cli.progress import progress
+from lane.cli.text import decoded
 from lane.cli.writer import Writer
+from lane.errors import CapacityError, UsageError
 
 Message = dict[str, object]
 
@@ -18,12 +20,23 @@ PROMPT = "> "
 
 
 def converse(model: Model, count: int | None, most: int, options: dict[str, Any]) -> None:
-    """Answers line after line until stdin ends. An empty line is no turn."""
+    """Answers line after line until stdin ends. An empty line is no turn.
+
+    A turn that is refused (the context is full, say) is left out where someone can type another, and else an error.
+    """
     messages: list[Message] = []
     while (line := _read_line()) is not None:
-        if line.strip():
-            messages.append({"role": "user", "content": line})
-            messages.append({"role": "assistant", "content": reply(model, messages, count, most, options)})
+        if not line.strip():
+            continue
+        try:
+            turn: Message = {"role": "user", "content": decoded(line, "the turn")}
+            said = reply(model, [*messages, turn], count, most, options)
+        except (UsageError, CapacityError) as error:
+            if not sys.stdin.isatty():
+                raise
+            click.echo(f"lane: error: {error}; this turn is left out", err=True)
+            continue
+        messages += [turn, {"role": "assistant", "content": said}]
 
 
 def reply(model: Model, messages: Sequence[Message], count: int | None, most: int, options: dict[str, Any]) -> str:
@@ -42,12 +55,12 @@ def fitting(most: int, model: Model, ids: Sequence[int]) -> int:
     return max(1, min(most, model.room(ids)))
 
 
-def _read_line() -> str | None:
+def _read_line() -> bytes | None:
     """The next line of stdin, asked for where someone types it; None at its end."""
     asks = sys.stdin.isatty()
     if asks:
         click.echo(PROMPT, nl=False, err=True)
-    line = sys.stdin.readline()
+    line = sys.stdin.buffer.readline()
     if not line and asks:
         click.echo(err=True)
-    return line.removesuffix("\n") if line else None
+    return line.removesuffix(b"\n").removesuffix(b"\r") if line else None

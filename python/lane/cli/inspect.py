@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from lane.cli.options import json_option, model_argument
-from lane.cli.text import bytes_text, count_text, one_line, table_text
+from lane.cli.text import bytes_text, count_text, table_text
+from lane.errors import one_line
 from lane.report.inspect import Inspection, TokenizerFacts, inspect
 
 MAX_TEXT = 100  # characters of a metadata string that are shown
@@ -22,7 +24,8 @@ def command(model: Path, as_json: bool) -> None:
     """Show what MODEL holds and whether it runs."""
     found = inspect(model)
     if as_json:
-        click.echo(json.dumps(found.as_json(), indent=2, allow_nan=False))
+        path = os.fsencode(model).decode("utf-8", "backslashreplace")  # a path may be no text, JSON's strings are
+        click.echo(json.dumps({**found.as_json(), "path": path}, indent=2, allow_nan=False))
         return
     click.echo("\n".join(_lines(found)))
 
@@ -39,7 +42,7 @@ def _lines(found: Inspection) -> Iterator[str]:
 
 def _facts(found: Inspection) -> Iterator[list[str]]:
     files = "" if found.files == 1 else f" in {found.files} files"
-    yield ["file", f"{found.path} ({bytes_text(found.bytes)}{files}, GGUF version {found.version})"]
+    yield ["file", f"{one_line(found.path)} ({bytes_text(found.bytes)}{files}, GGUF version {found.version})"]
     yield ["name", _printable(found.name)]
     yield ["architecture", _printable(found.architecture)]
     yield ["parameters", f"{count_text(found.parameters)} in {found.tensors} tensors"]
@@ -65,6 +68,5 @@ def _formats(found: Inspection) -> Iterator[list[str]]:
 
 
 def _printable(value: object) -> str:
-    """A value of the file on one line and safe for a terminal: control characters are escaped, long texts are cut."""
-    text = one_line(str(value))
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+    """A value of the file, cut where it is long."""
+    return one_line(str(value), MAX_TEXT)

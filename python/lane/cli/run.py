@@ -6,8 +6,11 @@ piece by piece; on stderr a bar while it is slow to begin, and one line that sum
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +22,16 @@ from lane.cli.conversation import converse, fitting, reply
 from lane.cli.options import context_option, device_options, model_argument, numerics_option
 from lane.cli.progress import progress
 from lane.cli.summary import summary_text
+from lane.cli.text import decoded
 from lane.cli.writer import Writer
-from lane.errors import UsageError
+from lane.errors import LaneError, UsageError
+from lane.sampling import Sampling
+from lane.stopping import StopStrings
 
 COUNT = 128  # tokens generated unless asked for more, and unless the context ends before
 REPLY_COUNT = 1024  # the same for a conversation's turn, which the model ends itself
+
+NO_TEXT = "\0"  # what --chat without a text gives, and no argument can be
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +48,27 @@ class Prompt:
         return self.chat and self.text is None
 
 
-@click.command("run")
+class RunCommand(click.Command):
+    """Says so where --chat took MODEL as its text."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = [*args, ""]
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            taken = words[words.index("--chat") + 1] if "--chat" in words else ""
+            if not taken or taken.startswith("-"):
+                raise
+            raise click.UsageError(f"Missing argument 'MODEL': --chat took '{taken}' as its text", error.ctx) from None
+
+
+@click.command("run", cls=RunCommand)
 @model_argument
 @click.option("-p", "--prompt", metavar="TEXT", help="Text to continue.  [default: what stdin holds]")
 @click.option(
     "--chat",
     is_flag=False,
-    flag_value="",
+    flag_value=NO_TEXT,
     metavar="[TEXT]",
     help="Answer TEXT, or -p's, by the model's chat template; without a text, hold a conversation, a line a turn.",
 )
@@ -82,6 +104,7 @@ def command(
     Text goes to stdout, a line that sums up to stderr. The prompt is not repeated.
     """
     what = _prompt(prompt, chat, tokens)
+    _check(**options)
     started = time.perf_counter()
     with progress("loading"):
         loaded = load(model, device=device, numerics=numerics, ctx=context, threads=threads)
@@ -89,10 +112,24 @@ def command(
     loaded.load_seconds = time.perf_counter() - started
     try:
         _generate(loaded, what, count, options)
-    except KeyboardInterrupt:
-        click.echo(summary_text(loaded), err=True)
+    except (LaneError, KeyboardInterrupt) as stop:
+        if what.is_conversation or isinstance(stop, KeyboardInterrupt):
+            click.echo(summary_text(loaded), err=True)
         raise
     click.echo(summary_text(loaded), err=True)
+
+
+def _check(
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    min_p: float | None,
+    seed: int | None,
+    stop: Sequence[str],
+) -> None:
+    """Refuses what generation would, before anything is loaded."""
+    Sampling(temperature, top_k, top_p, min_p, seed)
+    StopStrings(stop)
 
 
 def _generate(model: Model, prompt: Prompt, count: int | None, options: dict[str, Any]) -> None:
@@ -102,7 +139,7 @@ def _generate(model: Model, prompt: Prompt, count: int | None, options: dict[str
     if prompt.chat:
         reply(model, [{"role": "user", "content": prompt.text}], count, REPLY_COUNT, options)
         return
-    ids = prompt.ids if prompt.ids is not None else model.tokenizer.encode(_text(prompt))
+    ids = prompt.ids if prompt.ids is not None else model.encode(_text(prompt))
     with progress("prefill") as report, Writer() as writer:
         for piece in model.generate(ids, count or fitting(COUNT, model, ids), progress=report, **options):
             writer.write(piece.text)
@@ -115,31 +152,32 @@ def _text(prompt: Prompt) -> str:
 
 def _prompt(text: str | None, chat: str | None, tokens: str | None) -> Prompt:
     """The one prompt that the options name; stdin's text where they name none and it is no terminal."""
-    if (text is not None and (chat or tokens is not None)) or (chat is not None and tokens is not None):
+    says = chat is not None and chat != NO_TEXT
+    if (text is not None and (says or tokens is not None)) or (chat is not None and tokens is not None):
         raise UsageError("run: more than one of -p TEXT, --chat TEXT and --tokens IDS, allowed one")
-    text = chat or text
+    if chat == "":
+        raise UsageError("run: --chat '', allowed a text, or none to hold a conversation")
     if chat is not None:
-        return Prompt(text, None, True)
+        return Prompt(_argument(text if chat == NO_TEXT else chat), None, True)
     if tokens is not None:
         return Prompt(None, _ids(tokens), False)
     if text is None:
         if sys.stdin.isatty():
             raise UsageError("run: no prompt, allowed -p TEXT, --chat, --tokens IDS, or a text on stdin")
-        text = _decode(sys.stdin.buffer.read())
-    return Prompt(text, None, False)
+        return Prompt(decoded(sys.stdin.buffer.read(), "the prompt"), None, False)
+    return Prompt(_argument(text), None, False)
+
+
+def _argument(text: str | None) -> str | None:
+    """A text of the command line, which holds bytes that are not UTF-8 as surrogates."""
+    return None if text is None else decoded(os.fsencode(text), "the prompt")
 
 
 def _ids(text: str) -> list[int]:
     words = text.replace(",", " ").split()
-    try:
-        return [int(word) for word in words]
-    except ValueError:
-        bad = next(word for word in words if not word.lstrip("-").isdecimal())
-        raise UsageError(f"run: --tokens holds '{bad}', allowed whole numbers separated by commas or spaces") from None
-
-
-def _decode(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"run: the prompt's byte {error.start} is 0x{raw[error.start]:02x}, allowed UTF-8") from None
+    for word in words:
+        if not re.fullmatch(r"[0-9]{1,18}", word):
+            raise UsageError(f"run: --tokens holds '{word}', allowed whole numbers separated by commas or spaces")
+    if not words:
+        raise UsageError("run: --tokens holds 0 tokens, allowed 1 or more")
+    return [int(word) for word in words]

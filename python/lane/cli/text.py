@@ -1,6 +1,8 @@
-"""How the command line words quantities."""
+"""How the command line words quantities, and reads words of the user's."""
 
 from __future__ import annotations
+
+from lane.errors import UsageError
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -21,11 +23,6 @@ def count_text(count: int) -> str:
     return str(count)
 
 
-def one_line(text: str) -> str:
-    """Text on one line and safe for a terminal, whoever wrote it: what does not print is escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def rate_text(count: int, seconds: float) -> str:
     """Tokens a second."""
     return f"{count / seconds:.1f} tok/s" if seconds > 0 else "- tok/s"
@@ -39,3 +36,11 @@ def table_text(rows: list[list[str]], numbers: frozenset[int] = frozenset(), ind
         cells = [c.rjust(w) if i in numbers else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append((indent + "  ".join(cells)).rstrip())
     return "\n".join(lines)
+
+
+def decoded(raw: bytes, what: str) -> str:
+    """A text that the user gave; UsageError with the place of the first byte that is not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"run: {what}: byte {error.start} is 0x{raw[error.start]:02x}, allowed UTF-8") from None

@@ -21,7 +21,7 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if not self._ends_line and not isinstance(error, BrokenPipeError):
+        if not self._ends_line and not isinstance(error, OSError):
             self.write("\n")
 
     def write(self, text: str) -> None:

@@ -16,13 +16,14 @@ import numpy.typing as npt
 from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices.chunks import cut
-from lane.errors import LaneError
+from lane.errors import CapacityError, LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
 from lane.launch.record import F32, Launch, Numerics
 from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
 from lane.launch.table import COLUMNS, ELEM_BYTES, Elem, Space
+from lane.models.recognise import LONGEST_CONTEXT, recognise
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.pipeline import Form, Lane
 from lane.plan.arena import ArenaPlan
@@ -33,6 +34,8 @@ from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
 
 Words = npt.NDArray[np.int64]
+
+SHORT_CONTEXTS = (256, 512)  # to estimate a long one from; rows of them need no padding
 
 _ARRAY_COLUMNS = ("plain", "words", "second", "scales", "sums")
 _SPACE_NUMBER = {space: number for number, space in enumerate(Space)}
@@ -67,6 +70,7 @@ class CpuDevice:
                 f"cpu: the extension was built for launch records {_core.spec_hash()}, "
                 f"lane's are {spec_hash()}: rebuild it"
             )
+        _check_memory(checkpoint, lane)
         self.lane = lane
         self.context = lane.model.context
         self.threads = threads or len(os.sched_getaffinity(0))
@@ -258,3 +262,27 @@ class CpuDevice:
 
     def _read_param(self, name: str) -> int:
         return int(np.asarray(self._program.read_pool(self._pool.named(name).offset_bytes, 4)).view(np.int32)[0])
+
+
+def _check_memory(checkpoint: Checkpoint, lane: Lane) -> None:
+    """Refuses a context beyond the usual whose pool the machine cannot hold, before tables of that length are made.
+
+    A pool grows with the context in a straight line, but for the padding of its parts: two short ones give the slope.
+    """
+    context = lane.model.context
+    if context <= LONGEST_CONTEXT:
+        return
+    short, longer = (_pool_bytes(checkpoint, lane.numerics, positions) for positions in SHORT_CONTEXTS)
+    wanted = (longer - short) // (SHORT_CONTEXTS[1] - SHORT_CONTEXTS[0]) * context
+    there_is = _machine_bytes()
+    if wanted > there_is:
+        raise CapacityError(f"cpu: {context} positions take {wanted} bytes, allowed {there_is} (the machine's memory)")
+
+
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _pool_bytes(checkpoint: Checkpoint, numerics: Numerics, context: int) -> int:
+    decode = Lane(recognise(checkpoint, context), numerics).form(1).schedule
+    return lay_pool(shared_buffers(decode)).total_bytes

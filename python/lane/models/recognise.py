@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lane.checkpoint.gguf import Checkpoint
-from lane.errors import CheckpointError, UnsupportedError
+from lane.errors import CapacityError, CheckpointError, UnsupportedError, UsageError
 from lane.graph.graph import Head, StepGraph
 from lane.graph.ops.base import Array
 from lane.graph.tensor import Rows
@@ -155,5 +155,6 @@ def _context(asked: int | None, own: int) -> int:
         return min(own, DEFAULT_CONTEXT)
     most = max(own, LONGEST_CONTEXT)
     if not 1 <= asked <= most:
-        raise UnsupportedError(f"models: a context of {asked} positions: allowed 1 to {most}")
+        error = UsageError if asked < 1 else CapacityError
+        raise error(f"models: a context of {asked} positions: allowed 1 to {most}")
     return asked

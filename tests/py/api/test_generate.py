@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lane.api import Model
-from lane.errors import CapacityError, UsageError
+from lane.errors import CapacityError, CheckpointError, UsageError
 from tests.py.api.scripted import END, VOCAB, ScriptedDevice, byte_ids, scripted_model
 
 PROMPT = [5, 6, 7]
@@ -166,9 +167,9 @@ def test_logits_shape(folder: Path) -> None:
     ("prompt", "n", "error", "said"),
     [
         ([], 1, UsageError, "0 tokens"),
-        ([5], 0, UsageError, "n is 0, allowed 1 or more"),
-        ([5, VOCAB], 1, UsageError, f"token id {VOCAB}, allowed 0 to {VOCAB - 1}"),
-        ([5, -1], 1, UsageError, "token id -1"),
+        ([5], 0, UsageError, "n is 0, allowed a whole number, 1 or more"),
+        ([5, VOCAB], 1, UsageError, f"token id is {VOCAB}, allowed a whole number, 0 to {VOCAB - 1}"),
+        ([5, -1], 1, UsageError, "token id is -1"),
         ([5] * 11, 1, CapacityError, "11 tokens and 1 generated need 11 positions, allowed 10"),
         ([5] * 6, 6, CapacityError, "6 tokens and 6 generated need 11 positions, allowed 10"),
         ([5] * 11, None, CapacityError, "allowed 10 (the context)"),
@@ -190,7 +191,103 @@ def test_as_many_as_fit(folder: Path) -> None:
     assert len(list(model.generate([5] * 10, 1))) == 1
 
 
-@pytest.mark.parametrize("options", [{"temperature": -1.0}, {"top_k": 0}, {"stop": ""}, {"seed": -3}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": -1.0},
+        {"temperature": "hot"},
+        {"temperature": None},
+        {"top_k": 0},
+        {"top_k": 1.5},
+        {"top_p": "1"},
+        {"min_p": True},
+        {"seed": -3},
+        {"seed": 1.5},
+        {"stop": ""},
+        {"stop": None},
+        {"stop": [5]},
+        {"stop": b"x"},
+        {"progress": 5},
+        {"n": 2.5},
+        {"n": True},
+        {"n": "3"},
+    ],
+)
 def test_refused_options(folder: Path, options: dict[str, object]) -> None:
-    with pytest.raises(UsageError):
-        scripted_model(folder, byte_ids("x")).generate(PROMPT, 1, **options)  # type: ignore[arg-type]
+    model = scripted_model(folder, byte_ids("x"))
+    name = next(iter(options))
+    with pytest.raises(UsageError) as caught:
+        model.generate(PROMPT, **options)  # type: ignore[arg-type]
+    assert name in str(caught.value) and ", allowed " in str(caught.value)
+
+
+BAD_IDS = [[1.5], [True], [None], ["a"], [[1, 2]], np.array([[1, 2]]), np.array([1.5]), [2**70], 5, None, b"hi"]
+
+
+@pytest.mark.parametrize("ids", BAD_IDS, ids=repr)
+def test_refused_ids(folder: Path, ids: object) -> None:
+    model = scripted_model(folder, byte_ids("x"))
+    for call in (model.generate, model.logits):
+        with pytest.raises(UsageError, match=r"prompt.*, allowed "):
+            call(ids)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ids", [(5, 6, 7), range(5, 8), iter(PROMPT), np.array(PROMPT), np.array(PROMPT, np.uint8)])
+def test_ids_of_any_kind(folder: Path, ids: list[int]) -> None:
+    model = scripted_model(folder, byte_ids("x"))
+    list(model.generate(ids, 1))
+    assert device(model).fed == PROMPT
+
+
+@pytest.mark.parametrize("chunk", [0, 1.5, "1", True])
+def test_refused_chunks(folder: Path, chunk: int) -> None:
+    with pytest.raises(UsageError, match=r"chunk is .*, allowed a whole number, 1 or more"):
+        scripted_model(folder, []).logits(PROMPT, chunk)
+
+
+def test_a_text_that_cannot_fit_is_refused_unread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = scripted_model(folder, byte_ids("x"), context=10)
+    longest = model.tokenizer.longest_bytes
+    assert longest is not None
+    monkeypatch.setattr(type(model.tokenizer), "encode", lambda *_: [5])
+    assert model.encode("a" * 10 * longest) == [5]
+    for text in ("a" * (10 * longest + 1), "é" * (5 * longest + 1)):
+        with pytest.raises(CapacityError, match=f"a text of {len(text.encode())} bytes, allowed {10 * longest}"):
+            model.generate(text, 1)
+
+
+def test_weights_that_give_no_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = scripted_model(folder, [])
+    row = np.zeros(VOCAB, np.float32)
+    row[7] = np.nan
+    monkeypatch.setattr(device(model), "logits", lambda: row)
+    with pytest.raises(CheckpointError, match="logits at position 2 hold NaN"):
+        list(model.generate(PROMPT, 2))
+
+
+def test_calls_from_threads_wait_for_each_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first thread is inside a call until the second has got as far as it can: past it, were nothing held."""
+    model = scripted_model(folder, [5] * 9)
+    entered, other, order = threading.Event(), threading.Event(), []
+
+    def all_logits(tokens: list[int], largest: int | None) -> np.ndarray:
+        order.append("in")
+        entered.set()
+        other.wait(0.2)
+        order.append("out")
+        return np.zeros((len(tokens), VOCAB), np.float32)
+
+    monkeypatch.setattr(device(model), "all_logits", all_logits)
+    monkeypatch.setattr(device(model), "prepare", lambda count: (order.append("generate"), other.set()))
+    first = threading.Thread(target=model.logits, args=(PROMPT,))
+    first.start()
+    entered.wait()
+    list(model.generate(PROMPT, 2))
+    first.join()
+    assert order == ["in", "out", "generate"]
+
+
+def test_a_callback_that_begins_another_sequence_ends_its_own(folder: Path) -> None:
+    model = scripted_model(folder, [5] * 9)
+    with pytest.raises(UsageError, match="another sequence"):
+        list(model.generate([5] * 13, 1, progress=lambda done, total: model.logits(PROMPT)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,10 @@ import pytest
 import lane
 import lane.api
 from bench.make_checkpoint import SIZES, make
-from lane.errors import CapacityError, UnsupportedError, UsageError
+from lane.devices.cpu import SHORT_CONTEXTS
+from lane.errors import CapacityError, UsageError
+from lane.launch.record import F32
+from lane.models.rotation import Rotation
 
 TINY = SIZES["tiny"]
 TOKENS = [5, 100, 37, 9, 9, 250, 3, 77, 41, 6, 12]
@@ -34,6 +39,7 @@ def test_documented_examples_hold(path: Path) -> None:
 def test_names_of_the_package() -> None:
     assert lane.load is lane.api.load
     assert lane.Model is lane.api.Model
+    assert set(lane.__all__) <= set(dir(lane))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = lane.nonsense
 
@@ -117,12 +123,17 @@ def test_plan_and_memory(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"device": "abacus"}, UsageError, "device 'abacus', allowed cpu"),
-        ({"numerics": "int4"}, UsageError, "numerics 'int4', allowed precise, int8, int8x2"),
-        ({"threads": 0}, UsageError, "0 threads, allowed 1 to 1024"),
-        ({"threads": 1025}, UsageError, "1025 threads"),
-        ({"ctx": 0}, UnsupportedError, "a context of 0 positions"),
-        ({"ctx": -1}, UnsupportedError, "a context of -1 positions"),
+        ({"device": "abacus"}, UsageError, "device is 'abacus', allowed cpu"),
+        ({"numerics": "int4"}, UsageError, "numerics is 'int4', allowed precise, int8, int8x2"),
+        ({"threads": 0}, UsageError, "threads is 0, allowed a whole number, 1 to 1024"),
+        ({"threads": 1025}, UsageError, "threads is 1025"),
+        ({"ctx": 0}, UsageError, "ctx is 0"),
+        ({"ctx": -1}, UsageError, "ctx is -1"),
+        ({"ctx": True}, UsageError, "ctx is True"),
+        ({"ctx": 1.5}, UsageError, "ctx is 1.5"),
+        ({"ctx": 10**8}, CapacityError, "a context of 100000000 positions"),
+        ({"threads": True}, UsageError, "threads is True"),
+        ({"device": None}, UsageError, "device is None"),
     ],
 )
 def test_refused_arguments(path: Path, options: dict[str, object], error: type[Exception], said: str) -> None:
@@ -138,3 +149,68 @@ def test_refused_arguments(path: Path, options: dict[str, object], error: type[E
 def test_refused_logits(path: Path, tokens: list[int], chunk: int | None, error: type[Exception]) -> None:
     with pytest.raises(error):
         lane.load(path, ctx=64).logits(tokens, chunk)
+
+
+@pytest.mark.parametrize("bad", ["", "a\0b", b"a.gguf", 5, None])
+def test_refused_paths(bad: object) -> None:
+    with pytest.raises(UsageError, match=r"load: path is .*, allowed the path of a file"):
+        lane.load(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"), [(0, UsageError), (-1, UsageError), (513, UsageError), (1.5, UsageError), (65, CapacityError)]
+)
+def test_refused_plans(path: Path, rows: int, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        lane.load(path, ctx=64).plan(rows)
+
+
+@pytest.mark.parametrize(
+    "messages", ["hi", [], [{}], {"role": "user"}, [{"role": 5}], [{"role": "user", "content": 5}], None]
+)
+def test_refused_conversations(path: Path, messages: object) -> None:
+    with pytest.raises(UsageError, match=r"chat: .*, allowed "):
+        lane.load(path, ctx=64).chat(messages)  # type: ignore[arg-type]
+
+
+def test_a_conversation_that_cannot_fit_is_not_read(path: Path) -> None:
+    model = lane.load(path, ctx=64)
+    with pytest.raises(CapacityError, match="chat template: gives 1000000 characters, allowed are"):
+        model.chat([{"role": "user", "content": "a" * 10**6}])
+
+
+def test_a_context_that_memory_cannot_hold_is_refused_before_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    tables = Rotation.tables
+
+    def counted(rotation: Rotation, context: int, divisors: F32 | None) -> tuple[F32, F32]:
+        made.append(context)
+        return tables(rotation, context, divisors)
+
+    monkeypatch.setattr(Rotation, "tables", counted)
+    monkeypatch.setattr("lane.devices.cpu._machine_bytes", lambda: 1 << 30)
+    path = tmp_path / "long.gguf"
+    make(path, "llama", dataclasses.replace(TINY, context=1 << 20), ("Q8_0", "Q8_0"))
+    with pytest.raises(CapacityError, match=r"1048576 positions take \d+ bytes"):
+        lane.load(path, ctx=1 << 20)
+    assert max(made) <= max(SHORT_CONTEXTS)
+
+
+def test_threads_take_turns(path: Path) -> None:
+    model = lane.load(path, ctx=64, threads=1)
+    prompts = [TOKENS, TOKENS[:3]]
+    wanted = [model.logits(prompt) for prompt in prompts]
+    equal: list[bool] = []
+
+    def ask(which: int) -> None:
+        for _ in range(20):
+            equal.append(np.array_equal(model.logits(prompts[which]), wanted[which]))
+
+    threads = [threading.Thread(target=ask, args=(which,)) for which in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert equal == [True] * 40

@@ -128,13 +128,13 @@ def test_any_row_gives_a_token_that_is_not_nan(x: np.ndarray, temperature: float
         ({"temperature": -0.1}, "temperature is -0.1, allowed 0 or more"),
         ({"temperature": math.nan}, "temperature is nan"),
         ({"temperature": math.inf}, "temperature is inf"),
-        ({"top_k": 0}, "top_k is 0, allowed 1 or more"),
+        ({"top_k": 0}, "top_k is 0, allowed a whole number, 1 or more"),
         ({"top_p": 0.0}, "top_p is 0.0, allowed above 0, at most 1"),
         ({"top_p": 1.1}, "top_p is 1.1"),
         ({"top_p": math.nan}, "top_p is nan"),
         ({"min_p": -0.1}, "min_p is -0.1, allowed 0 to 1"),
         ({"min_p": 1.5}, "min_p is 1.5"),
-        ({"seed": -1}, "seed is -1, allowed 0 or more"),
+        ({"seed": -1}, "seed is -1, allowed a whole number, 0 or more"),
     ],
 )
 def test_refusals(options: dict[str, float], said: str) -> None:

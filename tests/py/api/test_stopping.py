@@ -84,5 +84,5 @@ def test_without_stops_everything_passes() -> None:
 
 
 def test_an_empty_stop_is_refused() -> None:
-    with pytest.raises(UsageError, match="stop: an empty string"):
+    with pytest.raises(UsageError, match="stop is '', allowed strings"):
         StopStrings(["a", ""])

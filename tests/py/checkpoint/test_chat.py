@@ -1,11 +1,14 @@
 """Chat templates: what they render, and what the ones that go wrong or astray are refused with."""
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 
-from lane.checkpoint.chat import ChatLimits, ChatTemplate
-from lane.errors import LaneError, UnsupportedError, UsageError
+from lane.checkpoint.chat import ChatLimits, ChatTemplate, _Worker
+from lane.errors import CapacityError, LaneError, UnsupportedError, UsageError
 from tests.py.checkpoint.tokenizer_cases import load
 
 HI = [{"role": "user", "content": "hi"}]
@@ -110,11 +113,10 @@ def test_a_message_is_as_long_as_one_reads(source: str) -> None:
 
 def test_conversations_are_json() -> None:
     with pytest.raises(UsageError, match="not made of JSON's values: Object of type bytes"):
-        ChatTemplate("x").render([{"role": "user", "content": b"hi"}])
+        ChatTemplate("x").render([{"role": "user", "image": b"hi"}])
 
 
-# One second of processor time, the least that the kernel counts; a second or two more go to whole seconds and to the
-# start of the process. 128 MB are little over what the interpreter itself maps.
+# 128 MB are little over what the interpreter itself maps.
 LIMITS = ChatLimits(cpu_seconds=1, wall_seconds=60, memory_bytes=128 << 20, max_chars=1 << 16)
 
 
@@ -137,7 +139,6 @@ LIMITS = ChatLimits(cpu_seconds=1, wall_seconds=60, memory_bytes=128 << 20, max_
          "more memory"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nests deeper"),
         ("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "nests deeper"),
-        ("{% for i in range(65537) %}x{% endfor %}", "gives 65537 characters, allowed are 65536"),
     ],
 )  # fmt: skip
 def test_templates_that_go_astray(source: str, message: str) -> None:
@@ -164,3 +165,64 @@ def test_waiting_ends() -> None:
     limits = ChatLimits(cpu_seconds=60, wall_seconds=1)
     with pytest.raises(UnsupportedError, match="takes more than 1 s"):
         render("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", limits)
+
+
+def test_a_text_that_is_too_long() -> None:
+    source = "{% for i in range(65537) %}x{% endfor %}"
+    with pytest.raises(CapacityError, match="gives 65537 characters, allowed are 65536"):
+        render(source, LIMITS)
+    template = ChatTemplate("{{ messages[0].content }}")
+    assert template.render(HI, max_chars=2) == "hi"
+    with pytest.raises(CapacityError, match="gives 2 characters, allowed are 1"):
+        template.render(HI, max_chars=1)
+
+
+@pytest.mark.parametrize(
+    "messages", ["hi", {}, [], None, ["hi"], [{"content": "hi"}], [{"role": "user", "content": 1}]]
+)
+def test_what_is_no_conversation(messages: list[dict[str, object]]) -> None:
+    with pytest.raises(UsageError, match=r"chat: .*, allowed "):
+        ChatTemplate("x").render(messages)
+
+
+def test_a_rendering_cut_short_leaves_nothing_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    template = ChatTemplate("{{ messages[0].content }}")
+    assert template.render(HI) == "hi"
+
+    def interrupted(worker: _Worker, request: bytes) -> bytes:
+        assert worker._process.stdin is not None
+        os.write(worker._process.stdin.fileno(), request)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_Worker, "_exchange", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            template.render([{"role": "user", "content": "first"}])
+    assert template.render([{"role": "user", "content": "second"}]) == "second"
+
+
+FORKING = """
+import os, sys
+from lane.checkpoint.chat import ChatTemplate
+template = ChatTemplate("{{ messages[0].content }}")
+ask = lambda text: template.render([{"role": "user", "content": text}])
+ask("before")
+held = sys.argv[1] == "held" and template._lock.acquire()
+child = os.fork()
+if child == 0:
+    if sys.argv[1] != "idle":
+        for i in range(20):
+            assert ask(f"child {i}") == f"child {i}"
+    sys.exit(0)  # as any program ends: with its finalizers
+held and template._lock.release()
+for i in range(20):
+    assert ask(f"parent {i}") == f"parent {i}"
+assert os.waitpid(child, 0)[1] == 0
+assert ask("after") == "after"
+"""
+
+
+@pytest.mark.parametrize("how", ["idle", "asking", "held"])
+def test_a_forked_child_leaves_its_parent_s_process_alone(how: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run([sys.executable, "-c", FORKING, how], check=True, env=environment, timeout=600)

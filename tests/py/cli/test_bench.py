@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lane.report.bench import BenchRow
+from tests.py.cli.checkpoints import changed, replaced
 from tests.py.cli.conftest import Lane
 
 SHORT = ("-p", "20", "-n", "4", "-r", "3")
@@ -41,6 +42,14 @@ def test_table(lane: Lane, model: Path) -> None:
     assert len(lines) == 4
     assert len({len(line) for line in lines}) == 1
     assert "pp20" in lines[2] and "tg4" in lines[3] and "±" in lines[3]
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_a_name_that_no_terminal_should_see_as_it_is(lane: Lane, folder: Path, form: str) -> None:
+    path = changed(folder, "bench_name", replaced(b"random llama", b"ran\x1b[31m\nl|a"))
+    out = lane("bench", path, "-p", "2", "-n", "0", "-r", "1", "-o", form).out
+    assert (r"ran\x1b[31m\nl\|a" if form == "table" else r"ran\x1b[31m\nl|a") in out
+    assert out.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize(("arguments", "tests"), [(("-p", "0", "-n", "3"), ["tg3"]), (("-p", "3", "-n", "0"), ["pp3"])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -79,10 +80,12 @@ def test_what_does_not_fit_the_context(lane: Lane, model: Path, arguments: tuple
         (("--tokens", ""), 2, "0 tokens"),
         (("--tokens", "5,x"), 2, "'x'"),
         (("--tokens", "5,1.5"), 2, "'1.5'"),
-        (("--tokens", f"{VOCAB}"), 2, f"token id {VOCAB}"),
-        (("--tokens=-1",), 2, "token id -1"),
+        (("--tokens", f"{VOCAB}"), 2, f"token id is {VOCAB}"),
+        (("--tokens=-1",), 2, "'-1'"),
+        (("--tokens", "1_0"), 2, "'1_0'"),
         (("-p", "a", "--tokens", "5"), 2, "more than one"),
         (("-p", "a", "--chat", "b"), 2, "more than one"),
+        (("--chat", ""), 2, "--chat '', allowed a text"),
         (("--chat", "--tokens", "5"), 2, "more than one"),
         (("-p", "a", "--temp", "-1"), 2, "temperature is -1"),
         (("-p", "a", "--temp", "nan"), 2, "temperature is nan"),
@@ -90,8 +93,8 @@ def test_what_does_not_fit_the_context(lane: Lane, model: Path, arguments: tuple
         (("-p", "a", "--top-p", "0"), 2, "top_p is 0"),
         (("-p", "a", "--min-p", "2"), 2, "min_p is 2"),
         (("-p", "a", "--seed", "-1"), 2, "seed is -1"),
-        (("-p", "a", "--stop", ""), 2, "stop: an empty string"),
-        (("-p", "a", "--ctx", "99999999"), 4, "a context of 99999999 positions"),
+        (("-p", "a", "--stop", ""), 2, "stop is ''"),
+        (("-p", "a", "--ctx", "99999999"), 5, "a context of 99999999 positions"),
         (("--chat", "hello"), 4, "chat template"),
     ],
 )
@@ -114,6 +117,8 @@ def test_refused_requests(lane: Lane, model: Path, arguments: tuple[str, ...], c
         ("run", "x.gguf", "--ctx", "0"),
         ("run", "x.gguf", "--no-such-flag"),
         ("run", "x.gguf", "y.gguf"),
+        ("run", "--chat", "x.gguf"),
+        ("run", "x.gguf", "--no\x1b[31m\nflag"),
         ("plan", "x.gguf", "--rows", "513"),
         ("plan", "x.gguf", "--rows", "0"),
         ("bench", "x.gguf", "-r", "0"),
@@ -124,7 +129,7 @@ def test_bad_flags(lane: Lane, arguments: tuple[str, ...]) -> None:
     outcome = lane(*arguments)
     assert outcome.code == 2
     assert outcome.out == ""
-    assert "Error: " in outcome.err and "Traceback" not in outcome.err
+    assert outcome.error().endswith("--help")
 
 
 def broken() -> click.Command:
@@ -154,7 +159,8 @@ def test_a_fault_is_traced_on_request(lane: Lane, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("raised", "code"), [(KeyboardInterrupt(), 130), (BrokenPipeError(), 141), (MemoryError(), 5), (UsageError("x"), 2)]
+    ("raised", "code"),
+    [(KeyboardInterrupt(), 130), (BrokenPipeError(), 141), (OSError(), 74), (MemoryError(), 5), (UsageError("x"), 2)],
 )
 def test_codes_of_what_a_command_raises(monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int) -> None:
     @click.command()
@@ -162,7 +168,7 @@ def test_codes_of_what_a_command_raises(monkeypatch: pytest.MonkeyPatch, raised:
         raise raised
 
     monkeypatch.setattr(LaneGroup, "get_command", lambda *_: command)
-    monkeypatch.setattr("lane.cli._discard_stdout", lambda: None)
+    monkeypatch.setattr("lane.cli._discard", lambda stream: None)
     assert main(["run"]) == code
 
 
@@ -189,3 +195,56 @@ def test_ctrl_c_sums_up(model: Path) -> None:
     assert child.returncode == 130
     assert rest.endswith(b"\n")
     assert said.startswith("lane: load ") and said.count("\n") == 1
+
+
+REFUSED_BEFORE_LOADING = [
+    ("--tokens", "x"),
+    ("--tokens=-1",),
+    ("--tokens", ""),
+    ("--stop", ""),
+    ("--temp", "nan"),
+    ("--top-k", "0"),
+    ("--top-p", "2"),
+    ("--min-p", "-1"),
+    ("--seed", "-1"),
+    ("-p", "ab\udcff"),
+]
+
+
+@pytest.mark.parametrize("arguments", REFUSED_BEFORE_LOADING)
+def test_what_is_refused_before_loading(
+    lane: Lane, model: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("lane.cli.run.load", lambda *_, **__: pytest.fail("it loads"))
+    words = arguments if arguments[0].startswith(("--tokens", "-p")) else ("-p", "a", *arguments)
+    outcome = lane("run", model, *words)
+    assert outcome.code == 2
+    assert outcome.error()
+
+
+def test_a_model_taken_as_the_text_of_chat(lane: Lane) -> None:
+    assert "--chat took 'x.gguf' as its text" in lane("run", "--chat", "x.gguf").error()
+
+
+# What a shell does with the standard streams, and what then happens: the code, and whether stderr has an error.
+STREAMS = [
+    ("plan {model} >/dev/full", 74, True),
+    ("--help >/dev/full", 74, True),
+    ("plan {model} >&-", 74, True),
+    ("run {model} --tokens 5,6 -n 3 >/dev/full", 74, True),
+    ("run {model} --tokens 5,6 -n 3 >&-", 74, True),
+    ("run {model} --tokens 5,6 -n 3 2>/dev/full", 74, False),
+    ("run {model} --tokens 5,6 -n 3 2>&-", 0, False),
+    ("run {model} <&-", 2, True),
+    ("plan none.gguf 2>/dev/full", 2, False),
+    ("plan none.gguf 2>&-", 2, False),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "says"), STREAMS)
+def test_streams_that_are_full_or_closed(model: Path, line: str, code: int, says: bool) -> None:
+    command = f"{shlex.quote(sys.executable)} -m lane {line.format(model=shlex.quote(str(model)))}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environment(), timeout=600)
+    assert done.returncode == code
+    assert done.stderr.startswith("lane: error: ") == says
+    assert done.stderr.count("\n") == says

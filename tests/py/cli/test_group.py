@@ -62,3 +62,20 @@ def test_the_package_itself_is_light() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
     )
     assert done.stdout == f"[] {lane.__version__}\n"
+
+
+def test_ctrl_c_while_importing() -> None:
+    """The command line is imported by the program, not with it, so that it ends as later."""
+    program = (
+        "import builtins, sys\n"
+        "from lane.__main__ import main\n"
+        "real = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name == 'lane.cli':\n"
+        "        raise KeyboardInterrupt\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = interrupted\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment())
+    assert (done.returncode, done.stderr) == (130, b"")

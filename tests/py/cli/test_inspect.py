@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,14 @@ def test_numbers_that_json_lacks(lane: Lane, folder: Path) -> None:
     )
     outcome = lane("inspect", nan, "--json")
     assert json.loads(outcome.out)["metadata"]["llama.rope.freq_base"] == "nan"
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_path_that_is_no_text(process: Lane, model: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    path = os.fsencode(tmp_path) + b"/bad\xff.gguf"
+    os.link(model, path)
+    out = process("inspect", os.fsdecode(path), *flags).out
+    if not flags:
+        assert r"bad\udcff.gguf" in out
+    else:
+        assert json.loads(out)["path"] == os.fsdecode(tmp_path) + r"/bad\xff.gguf"

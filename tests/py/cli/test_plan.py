@@ -59,6 +59,7 @@ def test_profile_times_every_launch(lane: Lane, model: Path, rows: int) -> None:
         (("--dump", "--json"), 2, "more than one"),
         (("--profile", "--head", "all"), 2, "--head last"),
         (("--profile", "--ctx", "8", "--position", "8"), 5, "allowed 8 (the context)"),
+        (("--ctx", "16", "--rows", "512"), 5, "a step of 512 rows, allowed 16 (the context)"),
     ],
 )
 def test_refusals(lane: Lane, model: Path, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -60,10 +60,17 @@ def test_stdin_that_is_not_utf8(process: Lane, model: Path) -> None:
     assert "byte 2 is 0xff, allowed UTF-8" in outcome.error()
 
 
-def test_an_argument_that_is_not_utf8(process: Lane, model: Path) -> None:
-    outcome = process("run", model, "-p", "ab\udcff")
+@pytest.mark.parametrize("option", ["-p", "--chat"])
+def test_an_argument_that_is_not_utf8(process: Lane, model: Path, option: str) -> None:
+    outcome = process("run", model, option, "€b\udcff")
     assert outcome.code == 2
-    assert "surrogate" in outcome.error()
+    assert "byte 4 is 0xff, allowed UTF-8" in outcome.error()
+
+
+def test_a_prompt_that_cannot_fit_is_not_read(process: Lane, model: Path) -> None:
+    outcome = process("run", model, stdin=b"a" * 10**6)
+    assert outcome.code == 5
+    assert "a text of 1000000 bytes, allowed" in outcome.error()
 
 
 def test_empty_stdin_without_bos(process: Lane, model: Path) -> None:
@@ -126,6 +133,19 @@ def test_conversation(process: Lane, chatty: Path) -> None:
     assert SUMMARY.fullmatch(outcome.err)
 
 
+@pytest.mark.parametrize(
+    ("turn", "code", "said"), [(b"x" * 600, 5, "(the context)"), (b"ab\xff", 2, "the turn: byte 2 is 0xff")]
+)
+def test_conversation_that_cannot_go_on(process: Lane, chatty: Path, turn: bytes, code: int, said: str) -> None:
+    """What was said stays said; then come the summary and the error."""
+    outcome = process("run", chatty, "--chat", "-n", "6", stdin=b"one\n" + turn + b"\nthree\n")
+    assert outcome.code == code
+    assert outcome.out == generated(chatty, "[user]one\n[assistant]", 6) + "\n"
+    summary, error = outcome.err.splitlines(keepends=True)
+    assert SUMMARY.fullmatch(summary)
+    assert error.startswith("lane: error: ") and said in error
+
+
 def test_conversation_without_turns(process: Lane, chatty: Path) -> None:
     outcome = process("run", chatty, "--chat")
     assert (outcome.code, outcome.out) == (0, "")
@@ -148,17 +168,31 @@ def test_conversation_on_a_terminal(chatty: Path) -> None:
     child = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
     os.close(theirs)
     os.write(ours, b"one\n\x04")
-    out, said = child.communicate(timeout=120)
+    out, said = child.communicate(timeout=600)
     os.close(ours)
     assert child.returncode == 0
     assert out.decode() == generated(chatty, "[user]one\n[assistant]", 3) + "\n"
     assert said.startswith(b"> > \nlane: load ")
 
 
+def test_a_turn_that_does_not_fit_on_a_terminal(chatty: Path) -> None:
+    """It is left out, and the conversation goes on."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "lane", "run", str(chatty), "--chat", "-n", "3", "--ctx", "64"]
+    child = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    os.close(theirs)
+    os.write(ours, b"x" * 100 + b"\none\n\x04")
+    out, said = child.communicate(timeout=600)
+    os.close(ours)
+    assert child.returncode == 0
+    assert out.decode() == generated(chatty, "[user]one\n[assistant]", 3) + "\n"
+    assert said.startswith(b"> lane: error: ") and b"(the context); this turn is left out\n> > \nlane: load " in said
+
+
 def test_a_terminal_without_a_prompt(model: Path) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "lane", "run", str(model)]
-    done = subprocess.run(command, stdin=theirs, capture_output=True, env=environment(), timeout=120)
+    done = subprocess.run(command, stdin=theirs, capture_output=True, env=environment(), timeout=600)
     os.close(theirs)
     os.close(ours)
     assert (done.returncode, done.stdout) == (2, b"")

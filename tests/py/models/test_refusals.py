@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lane.errors import MOST_CHARS, CheckpointError, LaneError, UnsupportedError
+from lane.errors import MOST_CHARS, CapacityError, CheckpointError, LaneError, UnsupportedError, UsageError
 from lane.models.recognise import DEFAULT_CONTEXT, LONGEST_CONTEXT
 from lane.models.registry import ARCHITECTURES
 from tests.py.models.tiny import Tiny, Value, tiny
@@ -78,7 +78,7 @@ def test_factors_that_divide_by_nothing_sensible(factor: float, tmp_path: Path) 
     made.tensors["rope_freqs.weight"][2] = factor
     model = made.recognise(tmp_path)
     with pytest.raises(
-        CheckpointError, match=r"tensor 'rope_freqs\.weight': found 4 factors, allowed 4 finite numbers"
+        CheckpointError, match=rf"'rope_freqs\.weight': found a factor {factor}, allowed finite numbers"
     ):
         model.step(1)
 
@@ -311,7 +311,7 @@ def test_contexts(tmp_path: Path) -> None:
     assert tiny("llama", context_length=1 << 20).recognise(tmp_path).context == DEFAULT_CONTEXT
     for context in (0, -1, LONGEST_CONTEXT + 1):
         error = refused(made, tmp_path, context)
-        assert isinstance(error, UnsupportedError)
+        assert isinstance(error, UsageError if context < 1 else CapacityError)
         assert f"a context of {context} positions: allowed 1 to {LONGEST_CONTEXT}" in str(error)
 
 

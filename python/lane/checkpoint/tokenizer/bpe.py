@@ -25,6 +25,7 @@ def _byte_alphabet() -> dict[int, str]:
 
 
 _BYTE_TO_CHAR = _byte_alphabet()
+_UTF8_BYTES = frozenset(range(0xF5)) - {0xC0, 0xC1}
 _CHAR_TO_BYTE = {char: bytes([byte]) for byte, char in _BYTE_TO_CHAR.items()}
 
 
@@ -36,6 +37,13 @@ class BytePairEncoder:
         self._pre_tokenizer = pre_tokenizer
         self._ranks = _read_merges(metadata, vocabulary.ids)
         self._words = WordCache(self._encode_piece)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every text comes to ids, which is so where every byte of UTF-8 has one."""
+        if self._pre_tokenizer.is_byte_level:
+            return all(_BYTE_TO_CHAR[byte] in self._vocabulary.ids for byte in _UTF8_BYTES)
+        return all(byte in self._byte_ids for byte in _UTF8_BYTES)
 
     def encode(self, text: str, starts: bool) -> list[int]:
         """The ids of `text`; whether it starts a text or follows a special token makes no difference here."""

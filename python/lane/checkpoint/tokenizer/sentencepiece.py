@@ -32,6 +32,11 @@ class SentencePieceEncoder:
         self._cut = _find_cuts(tokens)
         self._words = WordCache(self._encode_word)
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every text comes to ids: what does not is refused."""
+        return True
+
     def encode(self, text: str, starts: bool) -> list[int]:
         """The ids of `text`; where it starts a text or follows a special token, a space may be put before it."""
         if self._adds_space and starts:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
+from lane.arguments import refuse
 from lane.checkpoint.tokenizer.added import AddedToken, split_added
 from lane.checkpoint.tokenizer.bpe import BytePairEncoder
 from lane.checkpoint.tokenizer.metadata import Metadata, flag, string
@@ -29,6 +30,9 @@ _NOT_STRIPPING = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 
 
 class _Encoder(Protocol):
+    @property
+    def keeps_all(self) -> bool: ...
+
     def encode(self, text: str, starts: bool) -> list[int]: ...
 
     def normal_bytes(self, text: str) -> bytes: ...
@@ -83,9 +87,18 @@ class Tokenizer:
         """The tokens that end a generation."""
         return self._vocabulary.stop_ids
 
+    @cached_property
+    def longest_bytes(self) -> int | None:
+        """The most bytes of a text that one id can stand for; None where some text may come to no id at all."""
+        if self.rules.strips or not self._encoder.keeps_all:
+            return None
+        return max(len(token.encode()) for token in self._vocabulary.tokens)
+
     def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> list[int]:
         """The ids of `text`: with BOS and EOS as the file asks for them if `add_special`; with the text of control
         tokens read as those tokens if `parse_special`, else as any text. User-defined tokens are always read."""
+        if not isinstance(text, str):
+            refuse("tokenizer: the text", text, "a string")
         if not text.isascii():
             _check_unicode(text)
         rules, vocabulary = self.rules, self._vocabulary

@@ -154,6 +154,8 @@ void Form::walk_timed(Team& team, Worker& worker, std::uint32_t round, int threa
     }
     team.barrier(thread);
     if (thread == 0) time(steps_[i].parts.back().launch);
+    team.barrier(thread);  // none begins the next step before this one's time is taken
+    if (thread == 0) last = Clock::now();
   }
 }
 

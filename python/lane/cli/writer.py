@@ -28,6 +28,6 @@ class Writer:
         """Shows a piece now."""
         if not text:
             return
+        self._ends_line = text.endswith("\n")  # before it is shown: an interrupt may come while it is
         sys.stdout.write(text)
         sys.stdout.flush()
-        self._ends_line = text.endswith("\n")

@@ -22,7 +22,7 @@ std::int64_t PoolCarver::take(std::int64_t bytes) {
                 "pool: a part's bytes: found " + std::to_string(bytes) + ", allowed 0 to " + std::to_string(left));
   }
   const std::int64_t offset = carved_bytes_;
-  carved_bytes_ += (bytes + alignment_bytes_ - 1) / alignment_bytes_ * alignment_bytes_;
+  carved_bytes_ += (bytes + (alignment_bytes_ - 1)) / alignment_bytes_ * alignment_bytes_;
   return offset;
 }
 

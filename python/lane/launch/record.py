@@ -13,6 +13,7 @@ import dataclasses
 import enum
 import struct
 import typing
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Protocol
@@ -201,18 +202,18 @@ def _encode(value: Any, spec: FieldSpec, index_of: Callable[[str], int]) -> list
 
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(ABC):
     """Base of every launch kind."""
 
     kind: ClassVar[str]
 
+    @abstractmethod
     def compute(self, memory: Memory) -> None:
         """The kind's definition, in float64 over numpy arrays; results are stored in the tensor's element type."""
-        raise NotImplementedError(self.kind)
 
+    @abstractmethod
     def operations(self) -> int:
         """Arithmetic operations done (a multiply-add counts as two)."""
-        raise NotImplementedError(self.kind)
 
     def form_read(self, field: str) -> Form:
         """In which form the launch reads the tensor of a field."""

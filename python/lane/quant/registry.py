@@ -59,7 +59,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 _BY_NAME = {format.name: format for format in FORMATS}
-_BY_TYPE_ID = {format.type_id: format for format in FORMATS}
 
 
 def format_named(name: str) -> Format:
@@ -67,11 +66,3 @@ def format_named(name: str) -> Format:
     if name not in _BY_NAME:
         raise UnsupportedError(f"quant: format {name!r}: allowed {', '.join(_BY_NAME)}")
     return _BY_NAME[name]
-
-
-def format_of_type(type_id: int) -> Format:
-    """The format of a ggml type number; UnsupportedError if lane has none for it."""
-    if type_id not in _BY_TYPE_ID:
-        known = ", ".join(f"{format.type_id} ({format.name})" for format in FORMATS)
-        raise UnsupportedError(f"quant: tensor type {type_id}: allowed {known}")
-    return _BY_TYPE_ID[type_id]

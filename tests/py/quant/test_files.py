@@ -6,7 +6,7 @@ import gguf
 import numpy as np
 import pytest
 
-from lane.quant.registry import FORMATS, format_of_type
+from lane.quant.registry import FORMATS, format_named
 
 COLS = 512
 
@@ -37,7 +37,7 @@ def test_every_tensor_decodes_alike(file: Path) -> None:
     tensors = gguf.GGUFReader(file).tensors
     assert len(tensors) > len(FORMATS)
     for tensor in tensors:
-        format = format_of_type(tensor.tensor_type)
+        format = format_named(tensor.tensor_type.name)
         rows = np.ascontiguousarray(tensor.data).view(np.uint8).reshape(int(tensor.shape[1]), -1)
         found = format.decode(rows)
         expected = gguf.quants.dequantize(tensor.data, tensor.tensor_type)

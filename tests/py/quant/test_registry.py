@@ -6,7 +6,7 @@ import pytest
 
 from lane.errors import UnsupportedError
 from lane.quant.format import Format
-from lane.quant.registry import FORMATS, format_named, format_of_type
+from lane.quant.registry import FORMATS, format_named
 
 ALL = pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
 
@@ -43,11 +43,8 @@ def test_a_quantiser_exactly_where_gguf_has_one(format: Format) -> None:
 @ALL
 def test_lookups(format: Format) -> None:
     assert format_named(format.name) is format
-    assert format_of_type(format.type_id) is format
 
 
 def test_unknown_formats_are_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match=r"quant: format 'Q8_K': allowed F32, F16, .*TQ2_0"):
         format_named("Q8_K")
-    with pytest.raises(UnsupportedError, match=r"quant: tensor type 24: allowed 0 \(F32\), .*35 \(TQ2_0\)"):
-        format_of_type(24)

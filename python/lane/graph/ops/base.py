@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import typing
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,14 +67,14 @@ def _names(op: Op, role: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Op:
+class Op(ABC):
     """Base of every op kind."""
 
     kind: ClassVar[str]
 
+    @abstractmethod
     def infer(self, tensors: Tensors) -> Shape | None:
         """The output's shape (rows, cols), None when the op has no output of its own; raises `GraphError`."""
-        raise NotImplementedError(self.kind)
 
     def compute(self, arrays: Arrays) -> None:
         """The float64 meaning: reads and writes `arrays`, each rows × cols."""

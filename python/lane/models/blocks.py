@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from lane.graph.ops import Attention, Binary, LayerNorm, MatMul, RmsNorm, Rotate, Scale, SwiGlu, Unary, WriteRows
 from lane.launch.attention import RopeLayout
 from lane.launch.elementwise import BinaryOp, UnaryOp
-from lane.models.dense import DenseShape
+from lane.models.dense import LONG_FACTORS, SHORT_FACTORS, DenseShape
+from lane.models.rotation import Rotation
 from lane.models.step import StepBuilder, Tables
 
 
@@ -52,6 +53,13 @@ def sandwich_layers(b: StepBuilder, x: str, s: DenseShape, style: Callable[[int]
 def freq_factors(b: StepBuilder) -> str | None:
     """The name of the angles' divisors, where the file has them."""
     return "rope_freqs.weight" if b.has("rope_freqs.weight") else None
+
+
+def context_factors(b: StepBuilder, rotation: Rotation) -> str | None:
+    """The name of longrope's divisors for the context compiled for, where the file has them."""
+    if not (b.has(SHORT_FACTORS) or b.has(LONG_FACTORS)):
+        return None
+    return LONG_FACTORS if b.context > rotation.original_context else SHORT_FACTORS
 
 
 # --- norms and sums ---------------------------------------------------------------------------------------------------

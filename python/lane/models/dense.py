@@ -136,8 +136,15 @@ def read_cap(hparams: Hparams, key: str, default: float) -> float:
     return hparams.number(key, default, low=0.0, high=1e6)
 
 
+def read_scale(hparams: Hparams, key: str, default: float | None) -> float:
+    """A factor of something, or a divisor."""
+    return hparams.number(key, default, low=1e-6, high=1e6)
+
+
 EMBEDDING: tuple[TensorRow, ...] = (need("token_embd.weight", "vocab", "embd"),)
 FREQ_FACTORS: tuple[TensorRow, ...] = (may("rope_freqs.weight", "half"),)  # divisors of the angles (Llama 3)
+SHORT_FACTORS, LONG_FACTORS = "rope_factors_short.weight", "rope_factors_long.weight"
+CONTEXT_FACTORS: tuple[TensorRow, ...] = (may(SHORT_FACTORS, "half"), may(LONG_FACTORS, "half"))  # longrope's divisors
 HEAD: tuple[TensorRow, ...] = (need("output_norm.weight", "embd"), may("output.weight", "vocab", "embd"))
 
 ATTENTION: tuple[TensorRow, ...] = (

@@ -19,11 +19,10 @@ from lane.models.dense import (
     PRE_NORMS,
     DenseConfig,
     read_dense,
+    read_scale,
 )
 from lane.models.hparams import Hparams
 from lane.models.step import StepBuilder
-
-SMALLEST, LARGEST = 1e-6, 1e6  # of a scale
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,6 @@ class GraniteConfig(DenseConfig):
 def read(hparams: Hparams) -> GraniteConfig:
     """Reads the keys."""
     c = read_dense(hparams)
-
-    def scale(key: str, default: float | None) -> float:
-        return hparams.number(key, default, low=SMALLEST, high=LARGEST)
-
     return GraniteConfig(
         c.layers,
         c.context,
@@ -51,10 +46,10 @@ def read(hparams: Hparams) -> GraniteConfig:
         c.shape,
         c.rotation,
         rotates=hparams.flag("rope.scaling.finetuned", True),  # in this architecture alone the key switches RoPE
-        attention_scale=scale("attention.scale", c.shape.hd**-0.5),
-        embedding_scale=scale("embedding_scale", 1.0),
-        residual_scale=scale("residual_scale", 1.0),
-        logit_scale=scale("logit_scale", None),
+        attention_scale=read_scale(hparams, "attention.scale", c.shape.hd**-0.5),
+        embedding_scale=read_scale(hparams, "embedding_scale", 1.0),
+        residual_scale=read_scale(hparams, "residual_scale", 1.0),
+        logit_scale=read_scale(hparams, "logit_scale", None),
     )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from lane.launch.attention import RopeLayout
 from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config, may, need
+from lane.models.architecture import Architecture, Config, need
 from lane.models.blocks import (
     AttentionStyle,
     attend,
+    context_factors,
     gate_product,
     logits,
     project,
@@ -20,12 +21,10 @@ from lane.models.blocks import (
     residual,
     rms_norm,
 )
-from lane.models.dense import EMBEDDING, HEAD, PRE_NORMS, DenseConfig, dense_config, read_shape
+from lane.models.dense import CONTEXT_FACTORS, EMBEDDING, HEAD, PRE_NORMS, DenseConfig, dense_config, read_shape
 from lane.models.hparams import Hparams
 from lane.models.rotation import KINDS, LONGROPE
 from lane.models.step import StepBuilder
-
-SHORT, LONG = "rope_factors_short.weight", "rope_factors_long.weight"
 
 
 def read(hparams: Hparams) -> DenseConfig:
@@ -38,8 +37,7 @@ def build(b: StepBuilder, c: Config) -> str:
     """Adds a step's ops."""
     assert isinstance(c, DenseConfig)
     s = c.shape
-    factors = LONG if b.context > c.rotation.original_context else SHORT
-    tables = b.rotation("rope", c.rotation, factors if b.has(SHORT) or b.has(LONG) else None)
+    tables = b.rotation("rope", c.rotation, context_factors(b, c.rotation))
     style = AttentionStyle(tables, RopeLayout.SPLIT, s.hd**-0.5)
     x = b.embed("token_embd.weight")
     for i in range(c.layers):
@@ -59,8 +57,7 @@ PHI3 = Architecture(
     read,
     (
         *EMBEDDING,
-        may(SHORT, "half"),
-        may(LONG, "half"),
+        *CONTEXT_FACTORS,
         *PRE_NORMS,
         need("blk.{}.attn_qkv.weight", "qkv", "embd"),
         need("blk.{}.attn_output.weight", "embd", "o"),

@@ -8,6 +8,7 @@ from lane.models.gemma2 import GEMMA2
 from lane.models.gemma3 import GEMMA3
 from lane.models.granite import GRANITE
 from lane.models.llama import LLAMA
+from lane.models.minicpm import MINICPM
 from lane.models.olmo2 import OLMO2
 from lane.models.phi3 import PHI3
 from lane.models.qwen2 import QWEN2
@@ -24,6 +25,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
     GEMMA3,
     SMOLLM3,
     GRANITE,
+    MINICPM,
     OLMO2,
     PHI3,
     STARCODER2,

@@ -61,7 +61,7 @@ def test_an_optional_tensor_is_used(name: str, pattern: str, tmp_path: Path) -> 
 
 # --- what sets families apart -----------------------------------------------------------------------------------------
 
-INTERLEAVED = {"llama", "smollm3", "granite"}
+INTERLEAVED = {"llama", "smollm3", "granite", "minicpm"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,6 +97,16 @@ def test_granite_scales(tmp_path: Path) -> None:
     assert [op.c for op in ops(model, Scale) if isinstance(op, Scale)] == [0.5] * 4 + [0.125]
 
 
+def test_minicpm_scales_by_constants_where_the_file_has_none(tmp_path: Path) -> None:
+    made = tiny("minicpm", embedding_length=512)
+    model = made.recognise(tmp_path)
+    assert [op.scale for op in ops(model, Gather) if isinstance(op, Gather)] == [12.0]
+    assert [op.c for op in ops(model, Scale) if isinstance(op, Scale)] == [1.4 / 2**0.5] * 4 + [256 / 512]
+    own = tiny("minicpm", embedding_scale=3.0, residual_scale=0.5, logit_scale=8.0).recognise(tmp_path)
+    assert [op.scale for op in ops(own, Gather) if isinstance(op, Gather)] == [3.0]
+    assert [op.c for op in ops(own, Scale) if isinstance(op, Scale)] == [0.5] * 4 + [0.125]
+
+
 @pytest.mark.parametrize("name", ["gemma", "gemma2", "gemma3"])
 def test_gemma_scales_embeddings_by_the_root_of_the_width(name: str, tmp_path: Path) -> None:
     gathers = ops(tiny(name).recognise(tmp_path), Gather)
@@ -123,8 +133,9 @@ def test_two_architectures_ignore_a_window(name: str, tmp_path: Path) -> None:
     assert windows(tiny(name, attention__sliding_window=8).recognise(tmp_path)) == [0, 0]
 
 
-def test_phi3_chooses_its_factors_by_the_context(tmp_path: Path) -> None:
-    made = tiny("phi3", optional=True, rope__scaling__original_context_length=32)
+@pytest.mark.parametrize("family", ["phi3", "minicpm"])
+def test_longrope_chooses_its_factors_by_the_context(family: str, tmp_path: Path) -> None:
+    made = tiny(family, optional=True, rope__scaling__original_context_length=32)
     long, short = made.recognise(tmp_path, 33), made.recognise(tmp_path, 32)
     for model, name in ((long, "rope_factors_long.weight"), (short, "rope_factors_short.weight")):
         cos = model.step(1).tensors["rope.cos"].placement.array  # type: ignore[union-attr]

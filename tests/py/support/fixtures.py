@@ -113,6 +113,8 @@ FAMILIES = (
             "gemma3",
             "smollm3",
             "granite",
+            "minicpm",
+            "minicpm_longrope",
             "olmo2",
             "phi3",
             "starcoder2",

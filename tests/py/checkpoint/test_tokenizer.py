@@ -95,9 +95,11 @@ def test_what_the_user_gets_wrong() -> None:
     tokenizer, _ = small("spm")
     with pytest.raises(UsageError, match="character 1 of the text is '\\\\ud800', a lone surrogate"):
         tokenizer.encode("a\ud800")
-    for wrong in (-1, tokenizer.vocab_size):
-        with pytest.raises(UsageError, match=f"token id is {wrong}, allowed is 0 to {tokenizer.vocab_size - 1}"):
-            tokenizer.decode([wrong])
+    last = tokenizer.vocab_size - 1
+    for wrong in (-1, last + 1, 1.0, "1", None, True):
+        with pytest.raises(UsageError, match=f"token id is {wrong!r}, allowed a whole number, 0 to {last}"):
+            tokenizer.decode([wrong])  # type: ignore[list-item]
+    assert tokenizer.decode(np.array([last], np.int32)) == tokenizer.decode([last])
 
 
 def test_stream_holds_back_what_is_not_complete() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from lane.arguments import refuse
+from lane.arguments import refuse, whole
 from lane.checkpoint.tokenizer.added import AddedToken, split_added
 from lane.checkpoint.tokenizer.bpe import BytePairEncoder
 from lane.checkpoint.tokenizer.metadata import Metadata, flag, string
@@ -164,9 +164,7 @@ class Tokenizer:
         return self._vocabulary.is_hidden(self._checked(identity))
 
     def _checked(self, identity: int) -> int:
-        if not 0 <= identity < self.vocab_size:
-            raise UsageError(f"tokenizer: token id is {identity}, allowed is 0 to {self.vocab_size - 1}")
-        return identity
+        return whole("tokenizer: token id", identity, 0, self.vocab_size - 1)
 
 
 def _sentencepiece(metadata: Metadata) -> Tokenizer:

@@ -32,7 +32,10 @@ nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size())
 
 const GgufValue& value_of(const GgufFile& file, std::string_view key) {
   const GgufValue* value = file.metadata().find(key);
-  if (value == nullptr) throw nb::key_error(std::string(key).c_str());
+  if (value == nullptr) {
+    file.require_whole();
+    throw nb::key_error(std::string(key).c_str());
+  }
   return *value;
 }
 
@@ -63,8 +66,7 @@ nb::object strings(const GgufValue& value) {
   return value.is_array ? nb::object(texts) : nb::object(texts[0]);
 }
 
-nb::object get(const GgufFile& file, std::string_view key) {
-  const GgufValue& value = value_of(file, key);
+nb::object to_object(const GgufValue& value) {
   switch (value.kind) {
     case GgufKind::kU8:
       return numbers<uint8_t>(value);
@@ -96,6 +98,12 @@ nb::object get(const GgufFile& file, std::string_view key) {
   throw std::logic_error("a metadata value of no kind");
 }
 
+nb::object get(const GgufFile& file, std::string_view key) {
+  nb::object value = to_object(value_of(file, key));
+  file.require_whole();
+  return value;
+}
+
 void open(GgufFile* self, const nb::bytes& path) {
   new (self) GgufFile(GgufFile::open(std::string(path.c_str(), path.size())));
 }
@@ -117,12 +125,14 @@ std::tuple<nb::bytes, Array<int64_t>> string_table(const GgufFile& file, std::st
     blob += text;
     offsets[++i] = static_cast<int64_t>(blob.size());
   });
+  file.require_whole();
   return {nb::bytes(blob.data(), blob.size()), to_array(std::move(offsets), value.count + 1)};
 }
 
 nb::list keys(const GgufFile& file) {
   nb::list names;
   for (const GgufValue& value : file.metadata().values) names.append(to_str(value.key));
+  file.require_whole();
   return names;
 }
 
@@ -149,13 +159,18 @@ nb::list tensors(const GgufFile& file) {
     records.append(nb::make_tuple(to_str(tensor.name), nb::tuple(shape), to_str(tensor.type->name), tensor.offset,
                                   tensor.bytes, tensor.part));
   }
+  file.require_whole();
   return records;
 }
 
 // The view's owner is the file's Python object.
 nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>> tensor_data(nb::handle_t<GgufFile> self, std::string_view name) {
-  const GgufTensor* tensor = nb::cast<const GgufFile&>(self).find_tensor(name);
-  if (tensor == nullptr) throw nb::key_error(std::string(name).c_str());
+  const auto& file = nb::cast<const GgufFile&>(self);
+  const GgufTensor* tensor = file.find_tensor(name);
+  if (tensor == nullptr) {
+    file.require_whole();
+    throw nb::key_error(std::string(name).c_str());
+  }
   return {reinterpret_cast<const uint8_t*>(tensor->data), {tensor->bytes}, self};
 }
 
@@ -193,6 +208,8 @@ void bind_gguf(nb::module_& m) {
       .def("tensor_data", &tensor_data, "name"_a,
            nb::sig("def tensor_data(self, name: str) -> numpy.typing.NDArray[numpy.uint8]"),
            "The bytes of a tensor as the file holds them: a read-only view that keeps the file mapped.")
+      .def("require_whole", &GgufFile::require_whole,
+           "CheckpointError if a file was cut short while in use: what was lost reads as zeros.")
       .def("identity", &identity, "The size of each part, and the SHA-256 of all that precedes the data sections.")
       .def("prefetch", &GgufFile::prefetch, "Starts reading the weights in the background.");
 

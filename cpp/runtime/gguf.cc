@@ -21,6 +21,7 @@ GgufFile GgufFile::open(const std::string& path) try {
   const uint64_t count = split_count_of(file.metadata_, path);
   if (count > 1) file.add_other_parts(path, count);
   file.index_tensors();
+  file.require_whole();
   return file;
 } catch (const std::bad_alloc&) {
   throw Error(ErrorKind::kCapacity, "checkpoint: " + path_in_quotes(path) + ": its entries do not fit in memory");
@@ -76,7 +77,12 @@ GgufIdentity GgufFile::identity() const {
     heads.update(part.file.bytes().first(part.data_offset));
   }
   identity.head_sha256 = heads.finish();
+  require_whole();
   return identity;
+}
+
+void GgufFile::require_whole() const {
+  for (const Part& part : parts_) part.file.require_whole();
 }
 
 void GgufFile::prefetch() const {

@@ -49,6 +49,10 @@ class GgufFile {
   const GgufTensor& tensor(size_t index) const { return tensors_[index]; }
   const GgufTensor* find_tensor(std::string_view name) const;  // null if there is none
 
+  // Throws a checkpoint error if a file was cut short while it was in use. Whoever has read metadata or weights asks:
+  // what was lost reads as zeros.
+  void require_whole() const;
+
   // Reads the heads again, at every call.
   GgufIdentity identity() const;
 

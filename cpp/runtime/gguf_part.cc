@@ -287,6 +287,11 @@ std::string describe_kind(const GgufValue& value) {
   return value.is_array ? "array of " + std::to_string(value.count) + " " + kind : kind;
 }
 
+void refuse_changed(const GgufValue& value) {
+  throw Error(ErrorKind::kCheckpoint, "checkpoint: the strings of a key of " + std::to_string(value.payload.size()) +
+                                          " bytes changed while the file was in use; allowed: a file that stays");
+}
+
 std::optional<uint64_t> unsigned_of(const GgufValue& value) {
   const auto not_negative = [](int64_t number) { return number < 0 ? std::nullopt : std::optional<uint64_t>(number); };
   if (value.is_array) return std::nullopt;

@@ -55,6 +55,8 @@ struct GgufValue {
 
 std::string describe_kind(const GgufValue& value);  // "u32", "array of 12 f32"
 
+[[noreturn]] void refuse_changed(const GgufValue& value);
+
 // A value of fixed size, read from an element's bytes. The caller has checked the kind.
 template <typename T>
 T element_of(const GgufValue& value, size_t index = 0) {
@@ -63,15 +65,19 @@ T element_of(const GgufValue& value, size_t index = 0) {
   return element;
 }
 
-// Calls visit(std::string_view) for each string, in order.
+// Calls visit(std::string_view) for each string, in order. Throws a checkpoint error where they are no longer what
+// was parsed, since the file changed.
 template <typename Visit>
 void for_each_string(const GgufValue& value, Visit&& visit) {
   const auto* at = reinterpret_cast<const char*>(value.payload.data());
+  uint64_t left = value.payload.size();
   for (uint64_t i = 0; i < value.count; ++i) {
-    uint64_t bytes;
-    std::memcpy(&bytes, at, sizeof bytes);
+    uint64_t bytes = 0;
+    if (left >= sizeof bytes) std::memcpy(&bytes, at, sizeof bytes);
+    if (left < sizeof bytes || bytes > left - sizeof bytes) refuse_changed(value);
     visit(std::string_view(at + sizeof bytes, bytes));
     at += sizeof bytes + bytes;
+    left -= sizeof bytes + bytes;
   }
 }
 

@@ -58,17 +58,31 @@ MappedFile MappedFile::open(const std::string& path, ErrorKind if_unreadable) {
   return MappedFile(path, {static_cast<const std::byte*>(address), size});
 }
 
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {
+  if (!bytes_.empty()) watch_ = WatchedRange(bytes_);
+}
+
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})), watch_(std::move(other.watch_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(bytes_, other.bytes_);
+  std::swap(watch_, other.watch_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
+  watch_ = {};
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::require_whole() const {
+  if (!watch_.lost()) return;
+  refuse(ErrorKind::kCheckpoint, path_,
+         "some of its " + std::to_string(bytes_.size()) +
+             " bytes were lost while it was in use; allowed: a file that "
+             "nothing cuts short, on a disk that can be read");
 }
 
 void MappedFile::prefetch_from(size_t offset) const {

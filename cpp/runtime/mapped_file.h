@@ -1,5 +1,6 @@
 // A whole file, mapped read-only and private. Its size is taken once, when it is opened: every access is checked
-// against that. (A file that shrinks while it is mapped is the caller's to prevent.) Moving keeps the addresses.
+// against that. Of a file that is cut short meanwhile the rest reads as zeros, which require_whole then refuses. Moving
+// keeps the addresses.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "cpp/runtime/error.h"
+#include "cpp/runtime/lost_pages.h"
 
 namespace lane {
 
@@ -24,14 +26,18 @@ class MappedFile {
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Throws a checkpoint error if bytes that were read since the file was opened were no longer there.
+  void require_whole() const;
+
   // Starts reading from `offset` to the end in the background, for a caller that is about to use all of it.
   void prefetch_from(size_t offset) const;
 
  private:
-  MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+  MappedFile(std::string path, std::span<const std::byte> bytes);
 
   std::string path_;
   std::span<const std::byte> bytes_;
+  WatchedRange watch_;
 };
 
 }  // namespace lane

@@ -158,6 +158,13 @@ class Checkpoint:
         """Starts reading the weights from disk in the background."""
         self._file.prefetch()
 
+    def require_whole(self) -> None:
+        """CheckpointError if a file was cut short while it was in use: what was lost of it reads as zeros.
+
+        Every look-up here asks; whoever reads `data` asks afterwards.
+        """
+        self._file.require_whole()
+
     def data(self, name: str) -> NDArray[np.uint8]:
         """A tensor's bytes as the file holds them: a read-only view, which keeps the file mapped."""
         if name not in self._tensors:

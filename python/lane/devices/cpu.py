@@ -106,6 +106,7 @@ class CpuDevice:
         self.prepare(len(tokens), largest)
         self._has_run = True
         self._steps.prefill(np.array(tokens, np.int32), pos, MAX_CHUNK_ROWS if largest is None else largest)
+        self._checkpoint.require_whole()
 
     def all_logits(self, tokens: Sequence[int], largest: int | None = None) -> F32:
         """Logits at every position (positions × vocabulary) of a sequence run from position 0."""
@@ -127,6 +128,7 @@ class CpuDevice:
         self.prepare(0)
         self._has_run = True
         self._steps.decode(steps)
+        self._checkpoint.require_whole()
 
     def logits(self) -> F32:
         """The last step's logits of its last row."""
@@ -188,6 +190,7 @@ class CpuDevice:
         form = self._form(rows, head)
         self._has_run = True
         self._program.run(form, list(externals))
+        self._checkpoint.require_whole()
 
     def _form(self, rows: int, head: Head) -> int:
         key = (rows, Head.LAST if rows == 1 else head)

@@ -31,7 +31,7 @@ TOKENS = "tokenizer.ggml.tokens"
 # Keys under no architecture's prefix that change results: the one value of each that lane runs, which a file need not
 # name, and the beginnings of those that it does not run at all.
 GENERAL: Mapping[str, object] = {"general.type": "model", "general.quantization_version": 2}
-FOREIGN = ("adapter.", "xielu.")
+FOREIGN = ("adapter.", "xielu.", "tokenizer.ggml.suppress_tokens")
 
 
 class CheckpointSource:
@@ -58,7 +58,9 @@ class CheckpointSource:
         tensor = self._checkpoint.tensors[name]
         data = self._checkpoint.data(name).reshape(-1, self._row_bytes(tensor.type, tensor.shape[0]))
         stop = None if count is None else first + count
-        return format_named(tensor.type).decode(data[first:stop])
+        values = format_named(tensor.type).decode(data[first:stop])
+        self._checkpoint.require_whole()
+        return values
 
     def matrix(self, rows: Rows) -> Array:
         """A placed matrix's values, rows × cols."""

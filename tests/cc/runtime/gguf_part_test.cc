@@ -69,6 +69,29 @@ TEST(GgufPart, StringsAreViewsOfTheBytes) {
   }
 }
 
+TEST(GgufPart, StringsThatChangeInPlaceAreNeverReadPastTheirValue) {
+  GgufBytes file(0, 1);
+  file.array("many", GgufKind::kString, 3).string("a").string("").string("bc");
+  const std::string good = file.bytes();
+  size_t refused = 0;
+  for (size_t at = good.find("many") + 20; at < good.size(); ++at) {
+    std::string bytes = good;
+    const GgufPart part = parse(bytes);
+    bytes[at] = '\xff';
+    const GgufValue& value = *part.metadata.find("many");
+    uint64_t read = 0;
+    const auto add = [&](std::string_view text) { read += sizeof(uint64_t) + text.size(); };
+    try {
+      for_each_string(value, add);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::kCheckpoint);
+      ++refused;
+    }
+    EXPECT_LE(read, value.payload.size());
+  }
+  EXPECT_EQ(refused, 3 * sizeof(uint64_t));  // at each byte of a length
+}
+
 TEST(GgufPart, UnsignedOfAnyIntegerKindThatIsNotNegative) {
   GgufBytes file(0, 8);
   file.key("u16", GgufKind::kU16).number<uint16_t>(65535);

@@ -11,9 +11,10 @@ MOST_CHARS = 1000  # of a message: a name that a file gives may be as long as th
 
 
 def one_line(text: str, most: int = MOST_CHARS) -> str:
-    """Text on one line that any terminal can show, whoever wrote it: what does not print is escaped, what is longer
-    than `most` characters before that is cut."""
-    cut = text if len(text) <= most else text[: most - 3] + "..."
+    """Text on one line that any terminal can show, whoever wrote it: what does not print is escaped, and of what is
+    longer than `most` characters before that the middle is left out: a long name, not what is said of it."""
+    kept = (most - 3) // 2
+    cut = text if len(text) <= most else f"{text[: most - 3 - kept]}...{text[len(text) - kept :]}"
     return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
 
 

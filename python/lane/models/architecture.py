@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lane.checkpoint.gguf import Checkpoint, TensorInfo
+from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CheckpointError, UnsupportedError
 from lane.models.hparams import Hparams
 from lane.models.step import StepBuilder
@@ -82,16 +82,15 @@ def _check_tensor(name: str, row: TensorRow, dims: Mapping[str, int], checkpoint
     except UnsupportedError as error:
         raise UnsupportedError(f"models: tensor '{name}': {error}") from None
     wanted = tuple(dims[d] for d in reversed(row.shape))
-    if _trimmed(tensor) != wanted:
+    if _trimmed(tensor.shape) != _trimmed(wanted):
         names = ", ".join(reversed(row.shape))
         raise CheckpointError(
             f"models: tensor '{name}': found shape {list(tensor.shape)}, allowed {list(wanted)} ({names})"
         )
 
 
-def _trimmed(tensor: TensorInfo) -> tuple[int, ...]:
-    """The shape, innermost first, without trailing ones beyond the first dimension."""
-    shape = list(tensor.shape)
+def _trimmed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape, innermost first, without trailing ones beyond the first dimension."""
     while len(shape) > 1 and shape[-1] == 1:
-        shape.pop()
-    return tuple(shape)
+        shape = shape[:-1]
+    return shape

@@ -73,8 +73,8 @@ def read_shape(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilo
     """Reads and cross-checks the common keys."""
     layers = hparams.count("block_count", high=MAX_LAYERS)
     embd = hparams.count("embedding_length")
-    heads = hparams.count("attention.head_count")
-    kv_heads = hparams.count("attention.head_count_kv", heads)
+    heads = hparams.count_of_layers("attention.head_count", layers)
+    kv_heads = hparams.count_of_layers("attention.head_count_kv", layers, heads)
     hparams.require(
         heads % kv_heads == 0,
         f"attention.head_count is {heads}, allowed a multiple of attention.head_count_kv, {kv_heads}",
@@ -93,7 +93,7 @@ def read_shape(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilo
         layers=layers,
         context=hparams.count("context_length", high=MAX_POSITIONS),
         embd=embd,
-        ff=hparams.count("feed_forward_length"),
+        ff=hparams.count_of_layers("feed_forward_length", layers),
         heads=heads,
         kv_heads=kv_heads,
         hd=hd,

@@ -48,6 +48,7 @@ class Gemma3Config(DenseConfig):
 def read(hparams: Hparams) -> Gemma3Config:
     """Reads the keys."""
     c = read_dense(hparams)
+    hparams.expect("rope.scaling.attn_factor", 1.0)  # implementations differ on the layers with a window
     width = c.shape.embd // c.shape.heads if c.layers == LAYERS_27B else c.shape.hd
     return Gemma3Config(
         c.layers,

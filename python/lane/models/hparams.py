@@ -33,10 +33,19 @@ class Hparams:
 
     def count(self, key: str, default: int | None = None, *, low: int = 1, high: int = MAX_COUNT) -> int:
         """A whole number from `low` to `high`."""
+        return self._whole(key, self._get(key, default), low, high)
+
+    def count_of_layers(self, key: str, layers: int, default: int | None = None) -> int:
+        """A whole number from 1, the same in every layer; the file may repeat it for each."""
         value = self._get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-            raise self._bad(key, value, f"a whole number from {low} to {high}")
-        return int(value)
+        if isinstance(value, np.ndarray) and value.shape == (layers,) and value.dtype.kind in "iu":
+            if (value != value[0]).any():
+                raise UnsupportedError(
+                    f"models: metadata key '{self._prefix}{key}': found {_short(value.tolist())}, lane runs one number "
+                    "for all layers alone"
+                )
+            value = value[0]
+        return self._whole(key, value, 1, MAX_COUNT)
 
     def number(self, key: str, default: float | None = None, *, low: float, high: float) -> float:
         """A finite number from `low` to `high`."""
@@ -115,6 +124,11 @@ class Hparams:
         if value is None:
             raise CheckpointError(f"models: metadata key '{self._prefix}{key}': not in the file, required")
         return value
+
+    def _whole(self, key: str, value: object, low: int, high: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+            raise self._bad(key, value, f"a whole number from {low} to {high}")
+        return int(value)
 
     def _bad(self, key: str, value: object, allowed: str) -> CheckpointError:
         return CheckpointError(f"models: metadata key '{self._prefix}{key}': found {_short(value)}, allowed {allowed}")

@@ -23,7 +23,7 @@ from lane.models.blocks import (
 )
 from lane.models.dense import ATTENTION, EMBEDDING, GATED_FFN, HEAD, POST_NORMS, DenseConfig, read_dense, read_windows
 from lane.models.hparams import Hparams
-from lane.models.rotation import Rotation, read_base
+from lane.models.rotation import Rotation
 from lane.models.step import StepBuilder
 
 PERIOD = 4  # the last of every four layers sees everything, in files with a window
@@ -40,7 +40,8 @@ class Olmo2Config(DenseConfig):
 def read(hparams: Hparams) -> Olmo2Config:
     """Reads the keys."""
     c = read_dense(hparams)
-    local = Rotation(c.shape.rotated, read_base(hparams, "rope.freq_base_swa", c.rotation.base))
+    hparams.expect("rope.freq_base_swa", c.rotation.base)  # implementations differ on whether it counts
+    local = Rotation(c.shape.rotated, c.rotation.base)
     windows = read_windows(hparams, c.layers, PERIOD)
     return Olmo2Config(c.layers, c.context, c.dims, c.shape, c.rotation, windows=windows, local=local)
 

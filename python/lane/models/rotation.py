@@ -4,7 +4,8 @@ Pair i of a head with d rotated values turns by pos · base^(−2i/d), changed b
 linear      the angle divided by the factor;
 factors     each pair's angle divided by its own factor (Llama 3, longrope);
 yarn        between the linear and the plain angle by a ramp over pairs, cos and sin scaled by 1 + 0.1·ln(factor)
-            (arXiv:2309.00071; the ramp's ends are rounded outwards, as llama.cpp always does).
+            (arXiv:2309.00071; the ramp's ends are rounded outwards, as llama.cpp always does). A file's own ends of the
+            ramp count, as they do in transformers; llama.cpp reads them in two architectures alone.
 A file may scale cos and sin by a factor of its own beside that.
 """
 
@@ -86,14 +87,14 @@ def read_rotation(hparams: Hparams, dims: int, context: int, kinds: tuple[str, .
     hparams.ignore("rope.scaling.finetuned")
     kind = hparams.choice("rope.scaling.type", "linear", kinds)
     old = hparams.number("rope.scale_linear", 1.0, low=1e-3, high=1e6)
-    factor = hparams.number("rope.scaling.factor", old, low=1e-3, high=1e6)
-    if kind == "none":
-        factor = 1.0
+    # A factor that shortens has no meaning in YaRN, nor has one of no scaling.
+    factor = hparams.number("rope.scaling.factor", old, low=1.0 if kind == "yarn" else 1e-3, high=1e6)
+    hparams.require(kind != "none" or factor == 1.0, f"rope.scaling.factor is {factor:g}, allowed 1 without a scaling")
     original = hparams.count("rope.scaling.original_context_length", context, high=1 << 31)
     magnitude = hparams.number("rope.scaling.attn_factor", 1.0, low=1e-3, high=1e3)
     if kind != "yarn":
         return Rotation(dims, base, factor, None, magnitude, original)
-    magnitude_of_yarn = 1.0 + 0.1 * math.log(max(factor, 1.0))
+    magnitude_of_yarn = 1.0 + 0.1 * math.log(factor)
     hparams.expect("rope.scaling.yarn_ext_factor", 1.0)
     hparams.expect("rope.scaling.yarn_attn_factor", magnitude_of_yarn)
     fast = hparams.number("rope.scaling.yarn_beta_fast", BETA_FAST, low=1e-3, high=1e6)

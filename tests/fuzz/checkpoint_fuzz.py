@@ -5,13 +5,11 @@
 Needs the `atheris` package. Inputs are GGUF files, as tests.fuzz.make_corpus writes them.
 """
 
-import sys
-
 import atheris
 
 with atheris.instrument_imports(include=["lane"]):
     from tests.fuzz.reached import read_fields
+from tests.fuzz.start_fuzz import start
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, read_fields)
-    atheris.Fuzz()
+    start("tests.fuzz.checkpoint_fuzz", read_fields)

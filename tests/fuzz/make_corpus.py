@@ -1,4 +1,4 @@
-"""The fuzzers' seed corpora: every malformed file of the table, and good files to mutate.
+"""The fuzzers' seed corpora: every malformed file of the table, good files to mutate, and what fuzzing has come upon.
 
     python -m tests.fuzz.make_corpus FOLDER
 
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tests.fuzz import kept
 from tests.fuzz.edited import EDITS, FAMILIES, TOKENIZERS
 from tests.py.checkpoint.malformed import Case, cases
 from tests.py.checkpoint.raw_gguf import NUMBERS, File, Tensor, array, scalar
@@ -83,6 +84,7 @@ def file_seeds() -> Iterator[bytes]:
     for file in good_files():
         yield file.build()
     yield from (seeds(case) for case in cases() if len(case.files) == 1)
+    yield from kept.read("files")
 
 
 def split_seeds() -> Iterator[bytes]:
@@ -90,6 +92,7 @@ def split_seeds() -> Iterator[bytes]:
     yield joined(*good_split())
     yield from (joined(file.build(), b"") for file in good_files())
     yield from (seeds(case) for case in cases() if len(case.files) > 1)
+    yield from kept.read("splits")
 
 
 def edit_seeds() -> Iterator[bytes]:
@@ -100,11 +103,13 @@ def edit_seeds() -> Iterator[bytes]:
             yield from (bytes([family, kind, optional]) for kind in range(len(TOKENIZERS)))
         for edit in range(len(EDITS)):
             yield bytes([family, drawn.randrange(len(TOKENIZERS)), 0, edit]) + drawn.randbytes(12)
+    yield from kept.read("edits")
 
 
 def template_seeds() -> Iterator[bytes]:
     """Of the target that renders."""
     yield from (source.encode() for source in TEMPLATES)
+    yield from kept.read("templates")
 
 
 CORPORA: Mapping[str, Callable[[], Iterator[bytes]]] = {

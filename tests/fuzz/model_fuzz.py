@@ -6,7 +6,6 @@ Needs the `atheris` package. An input is read as choices: a good checkpoint and 
 """
 
 import resource
-import sys
 from pathlib import Path
 
 import atheris
@@ -14,6 +13,7 @@ import atheris
 with atheris.instrument_imports(include=["lane.checkpoint", "lane.models"]):
     from tests.fuzz.edited import edited
     from tests.fuzz.reached import read_content
+from tests.fuzz.start_fuzz import start
 
 MORE_BYTES = 1 << 30  # beyond what the process has mapped when it starts; files are under a megabyte
 
@@ -25,5 +25,4 @@ def test_one_input(data: bytes) -> None:
 if __name__ == "__main__":
     mapped_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped_bytes + MORE_BYTES, resource.RLIM_INFINITY))
-    atheris.Setup(sys.argv, test_one_input)
-    atheris.Fuzz()
+    start("tests.fuzz.model_fuzz", test_one_input)

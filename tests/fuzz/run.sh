@@ -18,7 +18,7 @@ for target in gguf gguf_split; do
   if [ $target = gguf_split ]; then seeds=$folder/seeds/splits; fi
   mkdir -p "$folder/$target"
   "${CLANG:-clang++}" -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-    tests/fuzz/${target}_fuzz.cc cpp/runtime/{gguf,gguf_cursor,gguf_part,gguf_split,mapped_file,sha256,utf8}.cc \
+    tests/fuzz/${target}_fuzz.cc cpp/runtime/{gguf,gguf_cursor,gguf_part,gguf_split,lost_pages,mapped_file,sha256,utf8}.cc \
     -o "$folder/${target}_fuzz"
   "$folder/${target}_fuzz" -max_total_time="$seconds" -max_len=16384 -timeout=5 -rss_limit_mb=512 \
     -dict=tests/fuzz/gguf.dict -artifact_prefix="$folder/$target-" -print_final_stats=1 "$folder/$target" "$seeds"

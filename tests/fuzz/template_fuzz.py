@@ -6,8 +6,6 @@ Needs the `atheris` package. An input is a template's text. It is parsed here, w
 rendered as any template is: in a process of its own, under limits.
 """
 
-import sys
-
 import atheris
 
 with atheris.instrument_imports(include=["jinja2"]):
@@ -16,6 +14,7 @@ with atheris.instrument_imports(include=["jinja2"]):
 
     from lane.checkpoint.chat import ChatLimits, ChatTemplate
     from tests.fuzz.reached import render
+from tests.fuzz.start_fuzz import start
 
 LIMITS = ChatLimits(cpu_seconds=2, wall_seconds=1800.0, memory_bytes=256 << 20, max_chars=1 << 20)
 ENVIRONMENT = ImmutableSandboxedEnvironment(
@@ -34,5 +33,4 @@ def test_one_input(data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, test_one_input)
-    atheris.Fuzz()
+    start("tests.fuzz.template_fuzz", test_one_input)

@@ -41,7 +41,7 @@ def test_edits() -> None:
 
 def test_templates() -> None:
     for data in template_seeds():
-        source = data.decode()
+        source = data.decode(errors="replace")
         render(source, ChatTemplate(source, limits=LIMITS))
 
 

@@ -32,6 +32,7 @@ constexpr FormatKernels float_format() {
   f.block_elems = F::kBlockElems;
   f.block_bytes = F::kBlockBytes;
   f.decode = decode_plain<F>;
+  f.multiply_float = multiply_float<F>;
   return f;
 }
 
@@ -44,6 +45,7 @@ constexpr FormatKernels block_format() {
   f.block_bytes = F::kBlockBytes;
   f.is_block = true;
   f.decode = decode_blocks<F>;
+  f.multiply_float = multiply_float<PlainF32>;
   f.row_bytes = PreparedRow<F>::bytes;
   f.prepare_row = prepare_row<F>;
   f.gemv = gemv<F>;
@@ -67,7 +69,6 @@ constexpr Kernels kernel_table(Isa isa) {
   k.formats = kFormats;
   k.format_count = sizeof kFormats / sizeof kFormats[0];
   k.quantise = quantise;
-  k.multiply_float = multiply_float;
   k.norm = norm;
   k.rope = rope;
   k.add = add;

@@ -22,6 +22,18 @@ struct QuantRows {
   const float* scales;
 };
 
+// y[r · pitch + c · step] = x row r · matrix row w[c], r < rows, c < cols (1 to kFloatCols): rows of k values, those of
+// x end to end.
+struct FloatProduct {
+  const std::uint8_t* w[kFloatCols];
+  std::int64_t cols;
+  const float* x;
+  std::int64_t rows, k;
+  float* y;
+  std::int64_t pitch, step;
+  bool precise;
+};
+
 // The functions of one format. Float formats have none of the int8 ones.
 struct FormatKernels {
   const char* name;
@@ -30,6 +42,9 @@ struct FormatKernels {
 
   // n values of a row, a multiple of block_elems.
   void (*decode)(const std::uint8_t* row, float* out, std::int64_t n);
+
+  // The matrix rows as they lie in a float format, decoded to f32 in any other.
+  void (*multiply_float)(const FloatProduct& product);
 
   // GEMV: `prepare_row` makes what a row's dots need besides its words, `row_bytes(k)` of it; `gemv` multiplies it by
   // `rows` consecutive matrix rows.
@@ -88,10 +103,6 @@ struct Kernels {
   int format_count;
 
   void (*quantise)(const float* x, std::int64_t n, std::int8_t* words, std::int8_t* second, float* scales);
-
-  // y[r · pitch + c] = x row r · w row c, for `cols` (at most kFloatCols) rows of f32 weights.
-  void (*multiply_float)(const float* const* w, std::int64_t cols, const float* x, std::int64_t rows, std::int64_t k,
-                         bool precise, float* y, std::int64_t pitch);
 
   void (*norm)(const NormArgs& args, std::int64_t first, std::int64_t count);
   void (*rope)(const RopeArgs& args, std::int64_t first_row, std::int64_t rows);

@@ -10,8 +10,6 @@
 
 namespace lane::cpu {
 
-inline constexpr std::int64_t kF32 = 0;  // ggml's type number
-
 // The allocations, by number. Arrays that the caller binds for a run follow.
 enum Base : int { kArenaBase, kPoolBase, kSharedBase, kFirstExternalBase };
 

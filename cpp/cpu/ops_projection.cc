@@ -2,7 +2,7 @@
 //
 // Quantised activation: up to kGemvRows rows stream the matrix once for each, threads taking stretches of its rows;
 // more rows are packed in tiles, threads taking panels of the matrix. Plain activation (float formats; any format under
-// precise): rows of the matrix are decoded to f32, a block of columns at a time, and multiplied in f32 or f64.
+// precise): threads taking panels of the matrix, as it lies or decoded to f32, which are multiplied in f32 or f64.
 #include <algorithm>
 
 #include "cpp/cpu/ops.h"
@@ -77,7 +77,7 @@ class GemvOp final : public CutOp {
 struct PanelCut {
   Cut panels, rows;
 
-  PanelCut(std::int64_t n, std::int64_t m, std::int64_t row_step, int threads) : panels{n, kPanelCols}, rows{m, m} {
+  PanelCut(Cut panels, std::int64_t m, std::int64_t row_step, int threads) : panels(panels), rows{m, m} {
     const std::int64_t wanted = (threads * kTasksPerThread + panels.tasks() - 1) / panels.tasks();
     const std::int64_t steps = (m + row_step - 1) / row_step;
     rows.each = (steps + wanted - 1) / wanted * row_step;
@@ -94,7 +94,7 @@ class GemmOp final : public Op {
         x_(x),
         y_(y),
         tiles_{p.m, x.second.exists() ? kTileStreams / 2 : kTileStreams},
-        cut_(p.n, p.m, tiles_.each, b.threads()),
+        cut_({p.n, kPanelCols}, p.m, tiles_.each, b.threads()),
         tile_bytes_(p.w.format->tile_bytes(p.k)) {
     tiles_memory_ = b.shared(tiles_.tasks() * tile_bytes_);
     b.scratch(std::max(p.w.format->row_bytes(p.k), p.w.format->panel_bytes(p.k)));
@@ -140,44 +140,76 @@ class GemmOp final : public Op {
   std::int64_t tile_bytes_;
 };
 
+// Matrix rows of a float task: many, so that what they are multiplied by is read from far away seldom.
+constexpr std::int64_t kFloatPanelCols = 64;
+
+// Matrix rows of a task whose format is decoded first: few, as its thread holds them all in f32.
+constexpr std::int64_t kDecodedPanelCols = 16;
+
+std::int64_t float_panel_cols(const Matrix& w, int threads) {
+  if (w.format->is_block) return kDecodedPanelCols;
+  const std::int64_t shares = threads * kTasksPerThread, steps = (w.rows / shares + kRowStep - 1) / kRowStep;
+  return std::clamp(steps * kRowStep, kRowStep, kFloatPanelCols);
+}
+
 class FloatOp final : public Op {
  public:
   FloatOp(const Projection& p, Operand x, Operand y, Binder& b)
-      : p_(p), x_(x), y_(y), precise_(b.precise()), cut_(p.n, p.m, kRowTile, b.threads()) {
-    b.scratch(kPanelCols * p.k * static_cast<std::int64_t>(sizeof(float)));
+      : p_(p),
+        x_(x),
+        y_(y),
+        precise_(b.precise()),
+        cut_({p.n, float_panel_cols(p.w, b.threads())}, p.m, kRowTile, b.threads()) {
+    if (p.w.format->is_block) b.scratch(kDecodedPanelCols * decoded_bytes());
   }
 
   bool solo(int) const override { return cut_.tasks() == 1; }
   std::int64_t tasks(const Bases&, int) const override { return cut_.tasks(); }
 
+  // The panel is read as kFloatCols streams, each through matrix rows that lie end to end: reading four neighbours at
+  // once and then the next four, a processor would find the beginnings of many short streams and fetch ahead in none.
   void run(Worker& worker, int, std::int64_t task) const noexcept override {
     const std::int64_t panel = task % cut_.panels.tasks(), stretch = task / cut_.panels.tasks();
     const std::int64_t column = cut_.panels.first(panel), columns = cut_.panels.count(panel);
-    const float* w[kPanelCols];
-    for (std::int64_t c = 0; c < columns; ++c) w[c] = decoded(worker, column + c, c);
+    if (p_.w.format->is_block) decode(worker, column, columns);
+    const std::int64_t each = (columns + kFloatCols - 1) / kFloatCols;
     const std::int64_t first = cut_.rows.first(stretch), end = first + cut_.rows.count(stretch);
-    // A few rows at a time, so that they stay in the nearest cache while every column is multiplied by them.
     for (std::int64_t r = first; r < end; r += kRowTile) {
-      for (std::int64_t c = 0; c < columns; c += kFloatCols) {
-        worker.kernels.multiply_float(w + c, std::min(kFloatCols, columns - c), worker.at<const float>(x_) + r * p_.k,
-                                      std::min(kRowTile, end - r), p_.k, precise_,
-                                      worker.at<float>(y_) + r * p_.n + column + c, p_.n);
+      for (std::int64_t i = 0; i < each; ++i) {
+        FloatProduct product = {};
+        for (std::int64_t c = i; c < columns; c += each) product.w[product.cols++] = row(worker, column, c);
+        product.x = worker.at<const float>(x_) + r * p_.k;
+        product.rows = std::min(kRowTile, end - r);
+        product.k = p_.k;
+        product.y = worker.at<float>(y_) + r * p_.n + column + i;
+        product.pitch = p_.n;
+        product.step = each;
+        product.precise = precise_;
+        p_.w.format->multiply_float(product);
       }
     }
   }
 
  private:
-  static constexpr std::int64_t kRowTile = 6;  // two of the kernel's tiles of three rows
+  // Rows that stay in the second cache while a panel's columns, which the first one holds, are multiplied by them: a
+  // multiple of the kernel's three.
+  static constexpr std::int64_t kRowTile = 24;
 
-  // A matrix row in f32: where it lies if that is what it is, else decoded to the scratch's row `slot`.
-  const float* decoded(Worker& worker, std::int64_t row, std::int64_t slot) const noexcept {
-    const std::uint8_t* data = p_.w.row(row);
-    if (p_.w.format->type_id == kF32 && reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0) {
-      return reinterpret_cast<const float*>(data);
+  std::int64_t decoded_bytes() const { return p_.k * static_cast<std::int64_t>(sizeof(float)); }
+
+  std::uint8_t* decoded(const Worker& worker, std::int64_t c) const noexcept {
+    return reinterpret_cast<std::uint8_t*>(worker.scratch) + c * decoded_bytes();
+  }
+
+  void decode(const Worker& worker, std::int64_t column, std::int64_t columns) const noexcept {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      p_.w.format->decode(p_.w.row(column + c), reinterpret_cast<float*>(decoded(worker, c)), p_.k);
     }
-    float* out = reinterpret_cast<float*>(worker.scratch) + slot * p_.k;
-    p_.w.format->decode(data, out, p_.k);
-    return out;
+  }
+
+  // Matrix row c of the panel at `column`, as the format's product takes it.
+  const std::uint8_t* row(const Worker& worker, std::int64_t column, std::int64_t c) const noexcept {
+    return p_.w.format->is_block ? decoded(worker, c) : p_.w.row(column + c);
   }
 
   Projection p_;

@@ -6,7 +6,7 @@
 namespace lane::cpu::LANE_ISA {
 
 struct PlainF32 : Block<tables::kF32> {
-  LANE_INLINE static F32 load(const uint8_t* p) { return LANE_ISA::load(reinterpret_cast<const float*>(p)); }
+  LANE_INLINE static F32 load(const uint8_t* p) { return read_le<F32>(p); }
   LANE_INLINE static float decode_one(const uint8_t* p) { return read_le<float>(p); }
 };
 

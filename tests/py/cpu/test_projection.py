@@ -125,6 +125,23 @@ def test_extreme_words(name: str) -> None:
             check(case, {"y": tolerance(case)})
 
 
+@pytest.mark.parametrize("numerics", [Numerics.INT8, Numerics.PRECISE], ids=lambda n: n.value)
+@pytest.mark.parametrize("name", ["F32", "F16", "BF16"])
+def test_panels_of_floats(name: str, numerics: Numerics) -> None:
+    """Panels of 64 columns and the 37 left, cut in runs; rows around a stretch's 24; on any number of threads."""
+    rng = np.random.default_rng(9)
+    matrix = random_matrix(format_named(name), 16 * 64 + 37, 43, rng, (5, 700))
+    case = projection(matrix, 49, numerics, rng)
+    check(case, {"y": tolerance(case)})
+    whole = run_device(case)["y"]
+    for threads in (2, 3):
+        np.testing.assert_array_equal(bits(run_device(case, threads=threads)["y"]), bits(whole))
+    for rows in (1, 23, 24, 25):
+        part = projection(matrix, rows, numerics, rng)
+        part.arrays["x"][:] = case.arrays["x"][: rows * 43]
+        np.testing.assert_array_equal(bits(run_device(part, threads=2)["y"]), bits(whole[: rows * matrix.rows]))
+
+
 @pytest.mark.parametrize("rows", [1, 8])
 def test_runs_of_rows(rows: int) -> None:
     """A matrix in runs of rows is the matrix: stretches and panels that cross from one to the next included."""

@@ -36,6 +36,7 @@ FRESH_BYTES = 0.25  # share of a block's bytes that are new
 MAX_DRAWS = 1000
 SLAB_BLOCKS = 1 << 18  # written at a time
 EMBEDDING = "token_embd.weight"
+CONTROLS = ("<|endoftext|>", "<unk>", "<s>", "</s>")  # llama.cpp looks for each of them in a phi3
 HEAD = "output.weight"
 
 
@@ -271,16 +272,18 @@ def _add_info(writer: gguf.GGUFWriter, plan: TensorPlan) -> None:
 
 
 def _add_tokenizer(writer: gguf.GGUFWriter, vocab: int) -> None:
-    """Byte-level BPE: an end token, the 256 bytes, pairs of bytes, each by its merge; what is left over is unused."""
+    """Byte-level BPE: control tokens, the first of which ends, the 256 bytes, pairs of bytes, each by its merge; what
+    is left over is unused."""
     letters = byte_letters()
-    pairs = [a + b for a, b in itertools.islice(itertools.product(letters, letters), max(0, vocab - 257))]
-    tokens = ["<|endoftext|>", *letters, *pairs]
+    fewest = len(CONTROLS) + len(letters)
+    pairs = [a + b for a, b in itertools.islice(itertools.product(letters, letters), max(0, vocab - fewest))]
+    tokens = [*CONTROLS, *letters, *pairs]
     if len(tokens) > vocab:
-        raise UsageError(f"make_checkpoint: a vocabulary of {vocab} tokens, allowed 257 or more")
+        raise UsageError(f"make_checkpoint: a vocabulary of {vocab} tokens, allowed {fewest} or more")
     unused = [f"<|unused_{i}|>" for i in range(vocab - len(tokens))]
     kinds = [
-        gguf.TokenType.CONTROL,
-        *[gguf.TokenType.NORMAL] * (len(tokens) - 1),
+        *[gguf.TokenType.CONTROL] * len(CONTROLS),
+        *[gguf.TokenType.NORMAL] * (len(tokens) - len(CONTROLS)),
         *[gguf.TokenType.UNUSED] * len(unused),
     ]
     writer.add_tokenizer_model("gpt2")

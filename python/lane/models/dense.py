@@ -153,12 +153,12 @@ ATTENTION: tuple[TensorRow, ...] = (
     need("blk.{}.attn_v.weight", "v", "embd"),
     need("blk.{}.attn_output.weight", "embd", "o"),
 )
-ATTENTION_BIAS: tuple[TensorRow, ...] = (
+QKV_BIAS: tuple[TensorRow, ...] = (
     may("blk.{}.attn_q.bias", "q"),
     may("blk.{}.attn_k.bias", "k"),
     may("blk.{}.attn_v.bias", "v"),
-    may("blk.{}.attn_output.bias", "embd"),
 )
+ATTENTION_BIAS: tuple[TensorRow, ...] = (*QKV_BIAS, may("blk.{}.attn_output.bias", "embd"))
 HEAD_NORMS: tuple[TensorRow, ...] = (
     need("blk.{}.attn_q_norm.weight", "hd"),
     need("blk.{}.attn_k_norm.weight", "hd"),

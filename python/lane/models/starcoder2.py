@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from lane.launch.attention import RopeLayout
 from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config, may, need
+from lane.models.architecture import Architecture, Config, need
 from lane.models.blocks import AttentionStyle, activated, attention, head, layer_norm, project, residual
 from lane.models.dense import (
     ATTENTION,
-    ATTENTION_BIAS,
     EMBEDDING,
     HEAD,
     PRE_NORMS,
+    QKV_BIAS,
     DenseConfig,
     dense_config,
     read_shape,
@@ -49,11 +49,12 @@ STARCODER2 = Architecture(
         need("blk.{}.attn_norm.bias", "embd"),
         need("blk.{}.ffn_norm.bias", "embd"),
         *ATTENTION,
-        *ATTENTION_BIAS,
+        *QKV_BIAS,
+        need("blk.{}.attn_output.bias", "embd"),
         need("blk.{}.ffn_up.weight", "ff", "embd"),
+        need("blk.{}.ffn_up.bias", "ff"),
         need("blk.{}.ffn_down.weight", "embd", "ff"),
-        may("blk.{}.ffn_up.bias", "ff"),
-        may("blk.{}.ffn_down.bias", "embd"),
+        need("blk.{}.ffn_down.bias", "embd"),
         *HEAD,
         need("output_norm.bias", "embd"),
     ),

@@ -61,7 +61,7 @@ def test_a_head_that_is_cut(path: Path, read: Callable[[Checkpoint], object]) ->
     checkpoint = Checkpoint.open(path)
     read(checkpoint)
     os.truncate(path, 0)
-    with pytest.raises(CheckpointError, match="while (it|the file) was in use"):
+    with pytest.raises(CheckpointError, match=r"while (it|the file) was in use"):
         read(checkpoint)
 
 

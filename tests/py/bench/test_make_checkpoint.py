@@ -106,7 +106,7 @@ def test_tied(tmp_path: Path) -> None:
     [
         ("abacus", {}, "Q8_0", "family 'abacus', allowed llama"),
         ("llama", {"embd": 192}, "Q4_K", "rows of 192 values, allowed a multiple of 256 (Q4_K)"),
-        ("llama", {"vocab": 100}, "Q8_0", "a vocabulary of 100 tokens, allowed 257 or more"),
+        ("llama", {"vocab": 100}, "Q8_0", "a vocabulary of 100 tokens, allowed 260 or more"),
     ],
 )
 def test_refusals(tmp_path: Path, family: str, change: dict[str, int], format: str, said: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 from lane.checkpoint.chat import ChatLimits, ChatTemplate
@@ -24,7 +23,7 @@ def test_splits(tmp_path: Path) -> None:
     first, second = tmp_path / "m-00001-of-00002.gguf", tmp_path / "m-00002-of-00002.gguf"
     opened = 0
     for data in split_seeds():
-        (middle,) = struct.unpack_from("<I", data)
+        middle = int.from_bytes(data[:4], "little")
         for path, part in ((first, data[4 : 4 + middle]), (second, data[4 + middle :])):
             path.unlink(missing_ok=True)
             path.write_bytes(part)

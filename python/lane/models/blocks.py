@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lane.graph.ops import Attention, Binary, LayerNorm, MatMul, RmsNorm, Rotate, Scale, SwiGlu, Unary, WriteRows
 from lane.launch.attention import RopeLayout
 from lane.launch.elementwise import BinaryOp, UnaryOp
-from lane.models.dense import LONG_FACTORS, SHORT_FACTORS, DenseShape
+from lane.models.dense import LONG_FACTORS, SHORT_FACTORS, DenseShape, Scales
 from lane.models.rotation import Rotation
 from lane.models.step import StepBuilder, Tables
 
@@ -37,6 +37,13 @@ def pre_norm_layers(
         normed = rms_norm(b, x, f"blk.{i}.ffn_norm.weight", f"blk.{i}.ffn_norm", s.eps)
         x = residual(b, x, gated_ffn(b, normed, i, act), f"blk.{i}.ffn_sum", scale)
     return x
+
+
+def scaled_decoder(b: StepBuilder, s: DenseShape, style: AttentionStyle, scales: Scales) -> str:
+    """A whole step of llama's blocks, scaled."""
+    x = b.embed("token_embd.weight", scales.embedding)
+    x = pre_norm_layers(b, x, s, lambda _: style, UnaryOp.SILU, scales.residual)
+    return scaled(b, logits(b, x, s.eps), 1.0 / scales.logits)
 
 
 def sandwich_layers(b: StepBuilder, x: str, s: DenseShape, style: Callable[[int], AttentionStyle], act: UnaryOp) -> str:

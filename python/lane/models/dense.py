@@ -141,6 +141,24 @@ def read_scale(hparams: Hparams, key: str, default: float | None) -> float:
     return hparams.number(key, default, low=1e-6, high=1e6)
 
 
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Factors of the embeddings and of every residual branch, and what the logits are divided by."""
+
+    embedding: float
+    residual: float
+    logits: float
+
+
+def read_scales(hparams: Hparams, embedding: float, residual: float, logits: float | None) -> Scales:
+    """Reads the keys, whose defaults are given."""
+    return Scales(
+        read_scale(hparams, "embedding_scale", embedding),
+        read_scale(hparams, "residual_scale", residual),
+        read_scale(hparams, "logit_scale", logits),
+    )
+
+
 EMBEDDING: tuple[TensorRow, ...] = (need("token_embd.weight", "vocab", "embd"),)
 FREQ_FACTORS: tuple[TensorRow, ...] = (may("rope_freqs.weight", "half"),)  # divisors of the angles (Llama 3)
 SHORT_FACTORS, LONG_FACTORS = "rope_factors_short.weight", "rope_factors_long.weight"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, freq_factors, logits, pre_norm_layers, scaled
+from lane.models.blocks import AttentionStyle, freq_factors, scaled_decoder
 from lane.models.dense import (
     ATTENTION,
     ATTENTION_BIAS,
@@ -18,8 +17,10 @@ from lane.models.dense import (
     HEAD,
     PRE_NORMS,
     DenseConfig,
+    Scales,
     read_dense,
     read_scale,
+    read_scales,
 )
 from lane.models.hparams import Hparams
 from lane.models.step import StepBuilder
@@ -27,13 +28,11 @@ from lane.models.step import StepBuilder
 
 @dataclass(frozen=True)
 class GraniteConfig(DenseConfig):
-    """What a granite file says; logits are divided by their scale."""
+    """What a granite file says."""
 
     rotates: bool
     attention_scale: float
-    embedding_scale: float
-    residual_scale: float
-    logit_scale: float
+    scales: Scales
 
 
 def read(hparams: Hparams) -> GraniteConfig:
@@ -47,9 +46,7 @@ def read(hparams: Hparams) -> GraniteConfig:
         c.rotation,
         rotates=hparams.flag("rope.scaling.finetuned", True),  # in this architecture alone the key switches RoPE
         attention_scale=read_scale(hparams, "attention.scale", c.shape.hd**-0.5),
-        embedding_scale=read_scale(hparams, "embedding_scale", 1.0),
-        residual_scale=read_scale(hparams, "residual_scale", 1.0),
-        logit_scale=read_scale(hparams, "logit_scale", None),
+        scales=read_scales(hparams, embedding=1.0, residual=1.0, logits=None),
     )
 
 
@@ -58,9 +55,7 @@ def build(b: StepBuilder, c: Config) -> str:
     assert isinstance(c, GraniteConfig)
     tables = b.rotation("rope", c.rotation, freq_factors(b)) if c.rotates else None
     style = AttentionStyle(tables, RopeLayout.INTERLEAVED, c.attention_scale)
-    x = b.embed("token_embd.weight", c.embedding_scale)
-    x = pre_norm_layers(b, x, c.shape, lambda _: style, UnaryOp.SILU, c.residual_scale)
-    return scaled(b, logits(b, x, c.shape.eps), 1.0 / c.logit_scale)
+    return scaled_decoder(b, c.shape, style, c.scales)
 
 
 GRANITE = Architecture(

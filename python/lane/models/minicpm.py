@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, context_factors, logits, pre_norm_layers, scaled
+from lane.models.blocks import AttentionStyle, context_factors, scaled_decoder
 from lane.models.dense import (
     ATTENTION,
     ATTENTION_BIAS,
@@ -22,8 +21,9 @@ from lane.models.dense import (
     HEAD,
     PRE_NORMS,
     DenseConfig,
+    Scales,
     dense_config,
-    read_scale,
+    read_scales,
     read_shape,
 )
 from lane.models.hparams import Hparams
@@ -37,36 +37,23 @@ BASE_WIDTH = 256  # the width whose logits are not scaled
 
 @dataclass(frozen=True)
 class MinicpmConfig(DenseConfig):
-    """What a minicpm file says; logits are divided by their scale."""
+    """What a minicpm file says."""
 
-    embedding_scale: float
-    residual_scale: float
-    logit_scale: float
+    scales: Scales
 
 
 def read(hparams: Hparams) -> MinicpmConfig:
     """Reads the keys."""
     c = dense_config(hparams, read_shape(hparams), (*KINDS, LONGROPE))
-    return MinicpmConfig(
-        c.layers,
-        c.context,
-        c.dims,
-        c.shape,
-        c.rotation,
-        embedding_scale=read_scale(hparams, "embedding_scale", EMBEDDING_SCALE),
-        residual_scale=read_scale(hparams, "residual_scale", DEPTH_SCALE / c.layers**0.5),
-        logit_scale=read_scale(hparams, "logit_scale", c.shape.embd / BASE_WIDTH),
-    )
+    scales = read_scales(hparams, EMBEDDING_SCALE, DEPTH_SCALE / c.layers**0.5, c.shape.embd / BASE_WIDTH)
+    return MinicpmConfig(c.layers, c.context, c.dims, c.shape, c.rotation, scales)
 
 
 def build(b: StepBuilder, c: Config) -> str:
     """Adds a step's ops."""
     assert isinstance(c, MinicpmConfig)
     tables = b.rotation("rope", c.rotation, context_factors(b, c.rotation))
-    style = AttentionStyle(tables, RopeLayout.INTERLEAVED, c.shape.hd**-0.5)
-    x = b.embed("token_embd.weight", c.embedding_scale)
-    x = pre_norm_layers(b, x, c.shape, lambda _: style, UnaryOp.SILU, c.residual_scale)
-    return scaled(b, logits(b, x, c.shape.eps), 1.0 / c.logit_scale)
+    return scaled_decoder(b, c.shape, AttentionStyle(tables, RopeLayout.INTERLEAVED, c.shape.hd**-0.5), c.scales)
 
 
 MINICPM = Architecture(

@@ -1,7 +1,8 @@
 """In: the build events of a `bazel test`. Out: `N passed, N failed`, counted in test cases, not in targets.
 
 The cases are those of each target's XML; skipped ones are neither. A target that failed without a failing case in
-its XML (it crashed, ran out of time, did not build) counts as one failed. Exits with 1 if any failed or none ran.
+its XML (it crashed, ran out of time, was interrupted, did not build) counts as one failed. Exits with 1 if any failed
+or none ran.
 """
 
 import json
@@ -18,7 +19,7 @@ def results(events: Path) -> Iterator[tuple[tuple[object, ...], dict[str, Any]]]
     for line in events.read_text().splitlines():
         event = json.loads(line)
         if test := event["id"].get("testResult"):
-            yield (test["label"], test.get("shard"), test.get("run")), event["testResult"]
+            yield (test["label"], test.get("shard"), test.get("run")), event.get("testResult", {"status": "ABORTED"})
         summary = event.get("testSummary", {})
         if summary.get("overallStatus") in ("NO_STATUS", "FAILED_TO_BUILD"):
             yield (event["id"]["testSummary"]["label"], "summary"), {"status": summary["overallStatus"]}

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.make_checkpoint import SIZES, make
+from bench.make_checkpoint import CONTROLS, SIZES, make
 from lane.api import Model
 from lane.checkpoint.gguf import Checkpoint
 
 VOCAB = SIZES["tiny"].vocab
 END = 0  # the end token of the checkpoints that bench.make_checkpoint makes
-FIRST_BYTE = 1  # byte b is token FIRST_BYTE + b
+FIRST_BYTE = len(CONTROLS)  # byte b is token FIRST_BYTE + b
 
 
 class ScriptedDevice:

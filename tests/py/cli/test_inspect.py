@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.make_checkpoint import SIZES
+from bench.make_checkpoint import CONTROLS, SIZES
 from lane.report.inspect import inspect
 from tests.py.cli.checkpoints import REFUSED, VOCAB, changed, replaced
 from tests.py.cli.conftest import Lane
@@ -29,7 +29,8 @@ def test_good(lane: Lane, model: Path) -> None:
     assert found["bytes"] == model.stat().st_size
     assert found["shape"]["layers"] == size.layers
     assert found["shape"]["context"] == size.context
-    assert found["tokenizer"] == {"kind": "gpt2", "pre": "gpt-2", "tokens": VOCAB, "bos": 0, "eos": 0, "stops": [0]}
+    stops = [CONTROLS.index("<|endoftext|>"), CONTROLS.index("</s>")]
+    assert found["tokenizer"] == {"kind": "gpt2", "pre": "gpt-2", "tokens": VOCAB, "bos": 0, "eos": 0, "stops": stops}
     assert {use["format"]: use["tensors"] for use in found["formats"]} == {
         "Q8_0": 7 * size.layers + 2,
         "F32": 2 * size.layers + 1,

@@ -199,3 +199,7 @@ POST_NORMS: tuple[TensorRow, ...] = (
     need("blk.{}.post_attention_norm.weight", "embd"),
     need("blk.{}.post_ffw_norm.weight", "embd"),
 )
+# All of llama's blocks, biases included; families that scale them have the same.
+LLAMA_TENSORS: tuple[TensorRow, ...] = (
+    EMBEDDING + PRE_NORMS + ATTENTION + ATTENTION_BIAS + GATED_FFN + GATED_FFN_BIAS + HEAD
+)

@@ -8,14 +8,8 @@ from lane.launch.attention import RopeLayout
 from lane.models.architecture import Architecture, Config
 from lane.models.blocks import AttentionStyle, freq_factors, scaled_decoder
 from lane.models.dense import (
-    ATTENTION,
-    ATTENTION_BIAS,
-    EMBEDDING,
     FREQ_FACTORS,
-    GATED_FFN,
-    GATED_FFN_BIAS,
-    HEAD,
-    PRE_NORMS,
+    LLAMA_TENSORS,
     DenseConfig,
     Scales,
     read_dense,
@@ -61,6 +55,6 @@ def build(b: StepBuilder, c: Config) -> str:
 GRANITE = Architecture(
     "granite",
     read,
-    EMBEDDING + PRE_NORMS + ATTENTION + ATTENTION_BIAS + GATED_FFN + GATED_FFN_BIAS + HEAD + FREQ_FACTORS,
+    LLAMA_TENSORS + FREQ_FACTORS,
     build,
 )

@@ -12,14 +12,8 @@ from lane.launch.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
 from lane.models.blocks import AttentionStyle, freq_factors, logits, pre_norm_layers
 from lane.models.dense import (
-    ATTENTION,
-    ATTENTION_BIAS,
-    EMBEDDING,
     FREQ_FACTORS,
-    GATED_FFN,
-    GATED_FFN_BIAS,
-    HEAD,
-    PRE_NORMS,
+    LLAMA_TENSORS,
     DenseConfig,
     read_dense,
 )
@@ -48,6 +42,6 @@ def build(b: StepBuilder, c: Config) -> str:
 LLAMA = Architecture(
     "llama",
     read,
-    EMBEDDING + PRE_NORMS + ATTENTION + ATTENTION_BIAS + GATED_FFN + GATED_FFN_BIAS + HEAD + FREQ_FACTORS,
+    LLAMA_TENSORS + FREQ_FACTORS,
     build,
 )

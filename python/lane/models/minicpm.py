@@ -12,14 +12,8 @@ from lane.launch.attention import RopeLayout
 from lane.models.architecture import Architecture, Config
 from lane.models.blocks import AttentionStyle, context_factors, scaled_decoder
 from lane.models.dense import (
-    ATTENTION,
-    ATTENTION_BIAS,
     CONTEXT_FACTORS,
-    EMBEDDING,
-    GATED_FFN,
-    GATED_FFN_BIAS,
-    HEAD,
-    PRE_NORMS,
+    LLAMA_TENSORS,
     DenseConfig,
     Scales,
     dense_config,
@@ -59,6 +53,6 @@ def build(b: StepBuilder, c: Config) -> str:
 MINICPM = Architecture(
     "minicpm",
     read,
-    EMBEDDING + CONTEXT_FACTORS + PRE_NORMS + ATTENTION + ATTENTION_BIAS + GATED_FFN + GATED_FFN_BIAS + HEAD,
+    LLAMA_TENSORS + CONTEXT_FACTORS,
     build,
 )

@@ -16,6 +16,7 @@ from pathlib import Path
 from lane.launch import projection, record, table
 from lane.launch.record import DestMode, FieldSpec, Launch, Numerics, field_specs, word_kinds
 from lane.launch.registry import KINDS
+from lane.launch.tiles import TILES
 
 
 def _camel(name: str) -> str:
@@ -111,6 +112,8 @@ def _body() -> Iterator[str]:
     yield f"inline constexpr std::int64_t kSecondWordSteps = {projection.SECOND_WORD_STEPS};\n"
     yield f"inline constexpr std::int64_t kAlignmentBytes = {table.ALIGNMENT_BYTES};\n"
     yield f"inline constexpr std::int64_t kTableColumns = {len(table.COLUMNS)};\n"
+    for tile in TILES:
+        yield f"inline constexpr std::int64_t {_camel(tile.name)} = {tile.value};  // {tile.why}\n"
     columns = ", ".join(_camel(c) for c in table.COLUMNS)
     yield f"enum Column : std::int64_t {{ {columns} }};\n"
     for cls in _enums():

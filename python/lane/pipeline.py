@@ -18,6 +18,7 @@ from lane.models.recognise import Model, recognise
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.plan.arena import ArenaPlan
 from lane.plan.plan import plan_arena
+from lane.plan.workspace import CpuNumbers, cpu_workspace
 from lane.schedule.schedule import Schedule, schedule
 
 
@@ -33,7 +34,8 @@ class Form:
 class Lane:
     """A model's forms under one numerics, compiled when first asked for and kept."""
 
-    def __init__(self, model: Model, numerics: Numerics) -> None:
+    def __init__(self, model: Model, numerics: Numerics, cpu: CpuNumbers | None = None) -> None:
+        self.cpu = cpu  # whose scratch the plans hold; none: a device's that has none
         self.model = model
         self.numerics = numerics
         self._forms: dict[tuple[int, Head], Form] = {}
@@ -49,7 +51,7 @@ class Lane:
                 raise UsageError(f"plan: a step of {rows} rows, allowed 1 to {MAX_CHUNK_ROWS}")
             if rows > self.model.context:
                 raise CapacityError(f"plan: a step of {rows} rows, allowed {self.model.context} (the context)")
-            self._forms[key] = compile_form(self.model, *key, self.numerics)
+            self._forms[key] = compile_form(self.model, *key, self.numerics, self.cpu)
         return self._forms[key]
 
 
@@ -59,8 +61,10 @@ def open_model(path: Path, context: int | None = None) -> tuple[Checkpoint, Mode
     return checkpoint, recognise(checkpoint, context)
 
 
-def compile_form(model: Model, rows: int, head: Head, numerics: Numerics) -> Form:
+def compile_form(model: Model, rows: int, head: Head, numerics: Numerics, cpu: CpuNumbers | None = None) -> Form:
     """Compiles one step of a model."""
     graph = model.step(rows, head)
     planned = schedule(graph, numerics)
+    if cpu is not None:
+        planned = cpu_workspace(planned, cpu).schedule
     return Form(graph, planned, plan_arena(planned))

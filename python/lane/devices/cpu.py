@@ -19,16 +19,17 @@ from lane.devices.chunks import cut
 from lane.errors import CapacityError, LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
+from lane.launch.quantised import Component
 from lane.launch.record import F32, Launch, Numerics
-from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
-from lane.launch.table import COLUMNS, ELEM_BYTES, Elem, Space
+from lane.launch.table import COLUMNS, Space
+from lane.launch.words import buffer_row, launch_words
 from lane.models.recognise import LONGEST_CONTEXT, recognise
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.pipeline import Form, Lane
 from lane.plan.arena import ArenaPlan
 from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
-from lane.plan.step import Part
+from lane.plan.step import places_of
 from lane.quant.registry import format_named
 from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
@@ -37,9 +38,6 @@ Words = npt.NDArray[np.int64]
 
 SHORT_CONTEXTS = (256, 512)  # to estimate a long one from; rows of them need no padding
 
-_ARRAY_COLUMNS = ("plain", "words", "second", "scales", "sums")
-_SPACE_NUMBER = {space: number for number, space in enumerate(Space)}
-_ELEM_NUMBER = {elem: number for number, elem in enumerate(Elem)}
 
 
 class DeviceError(LaneError):
@@ -161,7 +159,7 @@ class CpuDevice:
             checkpoint=sum(part.stat().st_size for part in self._checkpoint.parts),
             caches=self._pool.filled_bytes(Fill.ZERO),
             constants=self._pool.filled_bytes(Fill.CONSTANT),
-            io=self._pool.filled_bytes(Fill.PARAM, Fill.COMPUTED),
+            io=self._pool.filled_bytes(Fill.PARAM, Fill.LOGITS),
             arena=self._arena_bytes,
         )
 
@@ -180,7 +178,7 @@ class CpuDevice:
         pool = lay_pool(shared_buffers(self._decode.schedule))
         self._program.set_pool(pool.total_bytes)
         for part in pool.parts:
-            placement = part.buffer.tensor.placement
+            placement = None if part.buffer.tensor is None else part.buffer.tensor.placement
             if isinstance(placement, Values):
                 array = np.ascontiguousarray(placement.array, np.float32).reshape(-1)
                 self._program.write_pool(part.offset_bytes, array.view(np.uint8))
@@ -206,45 +204,31 @@ class CpuDevice:
         schedule = form.schedule
         index = {name: i for i, name in enumerate(schedule.buffers)}
         rows = [self._table_row(buffer, schedule, form.arena) for buffer in schedule.buffers.values()]
-        words: list[int] = []
-        for item in schedule.executed():
-            words.append(KIND_NUMBER[type(item.launch)])
-            words += item.launch.encode(index.__getitem__)
+        launches = ((item.launch, next(iter(item.scratch), None)) for item in schedule.executed())
+        words = launch_words(launches, index.__getitem__)
         table: Words = np.array(rows, np.int64).reshape(-1, len(COLUMNS))
         return int(self._program.add_form(table, np.array(words, np.int64), form.arena.total_bytes))
 
     def _table_row(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> list[int]:
-        space, columns = self._place(buffer, schedule, arena)
-        arrays = (columns.get(column, -1) for column in _ARRAY_COLUMNS)
-        return [_SPACE_NUMBER[space], _ELEM_NUMBER[buffer.elem], buffer.elems, *arrays]
+        space, places = self._place(buffer, schedule, arena)
+        return buffer_row(space, buffer.elem, buffer.elems, places)
 
-    def _place(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[str, int]]:
+    def _place(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[Component, int]]:
         if buffer.base is not None:
-            return self._place_alias(buffer, schedule, arena)
-        if isinstance(buffer.tensor.placement, Rows):
-            return Space.MATRIX, {"plain": self._matrix(buffer.tensor.placement)}
-        if buffer.name == schedule.io.logits and schedule.head is Head.ALL and schedule.rows > 1:
-            return Space.EXTERNAL, {"plain": 0}
-        if buffer.fill is Fill.COMPUTED and buffer.name != schedule.io.logits:
-            return Space.ARENA, {part.value: arena.offset(buffer.name, part) for part in Part}
-        return Space.POOL, {"plain": self._pool.offset(buffer)}
-
-    def _place_alias(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[str, int]]:
-        assert buffer.base is not None
-        space, base = self._place(schedule.buffers[buffer.base], schedule, arena)
-        steps = {
-            "plain": (ELEM_BYTES[buffer.elem], 1),
-            "words": (1, 1),
-            "second": (1, 1),
-            "scales": (4, 32),
-            "sums": (2, 16),
-        }
-        return space, {c: at + buffer.offset // steps[c][1] * steps[c][0] for c, at in base.items() if at >= 0}
+            space, base = self._place(schedule.buffers[buffer.base], schedule, arena)
+            return space, places_of(buffer, base)
+        if buffer.rows is not None:
+            return Space.MATRIX, {Component.PLAIN: self._matrix(buffer.rows)}
+        if buffer.fill is Fill.LOGITS and schedule.head is Head.ALL and schedule.rows > 1:
+            return Space.EXTERNAL, {Component.PLAIN: 0}
+        if buffer.is_step_local:
+            return Space.ARENA, {component: arena.offset(buffer.name, component) for component in Component}
+        return Space.POOL, {Component.PLAIN: self._pool.offset(buffer)}
 
     def _matrix(self, rows: Rows) -> int:
         if rows not in self._matrices:
             format = format_named(rows.format)
-            row_bytes = rows.cols // format.block_elems * format.block_bytes
+            row_bytes = rows.row_bytes
             runs = []
             for run in rows.runs:
                 data = self._checkpoint.data(run.tensor)

@@ -14,5 +14,5 @@ from lane.plan.step import LoweredStep
 
 def check_step(lowered: LoweredStep, streams: _core.StreamPlan, arena: ArenaPlan) -> list[_core.Finding]:
     """What is wrong with a form's plan. Arrays that live across steps are the pool's account, not this one's."""
-    offsets = [arena.offset(buffer.name, part) for buffer, part in lowered.arrays]
+    offsets = [arena.offset(buffer.name, component) for buffer, component in lowered.arrays]
     return _core.check_plan(lowered.step, streams, ALIGNMENT_BYTES, arena.total_bytes, 0, offsets)

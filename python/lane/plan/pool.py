@@ -66,12 +66,8 @@ def aligned_bytes(size_bytes: int) -> int:
 
 def shared_buffers(decode: Schedule) -> list[Buffer]:
     """The buffers that live across steps: those of the decode form, and the chunks' tokens."""
-    kept = (Fill.PARAM, Fill.ZERO, Fill.CONSTANT)
-    shared = [
-        buffer
-        for buffer in decode.buffers.values()
-        if not buffer.is_matrix and (buffer.fill in kept or buffer.name == decode.io.logits)
-    ]
+    kept = (Fill.PARAM, Fill.ZERO, Fill.CONSTANT, Fill.LOGITS)
+    shared = [buffer for buffer in decode.buffers.values() if not buffer.is_matrix and buffer.fill in kept]
     token = decode.buffers[decode.io.token].tensor
     return [*shared, Buffer("tokens", MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token)]
 

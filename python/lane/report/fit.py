@@ -20,7 +20,7 @@ from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CapacityError, UsageError
 from lane.graph.tensor import Rows
-from lane.launch.record import Form, Numerics
+from lane.launch.record import Numerics
 from lane.models.recognise import recognise
 from lane.models.step import CHUNK_ROWS
 from lane.pipeline import Lane
@@ -30,7 +30,6 @@ from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
 from lane.plan.residence import (
     Matrix,
     Residence,
-    checkpoint_bytes,
     choose_residence,
     matrices,
     order_to_move,
@@ -160,7 +159,7 @@ def fit(
     choices, refusal = _choices(sizes, device, budget)
     formats: Counter[str] = Counter()
     for matrix in sizes.order:
-        formats[matrix.rows.format] += checkpoint_bytes(matrix.rows) if device.in_place else matrix.size_bytes
+        formats[matrix.rows.format] += matrix.rows.size_bytes if device.in_place else matrix.size_bytes
     return FitReport(
         device=device.name,
         in_place=device.in_place,
@@ -172,7 +171,7 @@ def fit(
         matrix_bytes=dict(formats),
         cache_bytes=sizes.pool.filled_bytes(Fill.ZERO),
         constant_bytes=sizes.pool.filled_bytes(Fill.CONSTANT),
-        io_bytes=sizes.pool.filled_bytes(Fill.PARAM, Fill.COMPUTED),
+        io_bytes=sizes.pool.filled_bytes(Fill.PARAM, Fill.LOGITS),
         arena_bytes=sizes.arena_bytes,
         spare_bytes=spare,
         budget_bytes=budget,
@@ -234,9 +233,8 @@ def _step_us(schedule: Schedule, chip: Chip, moved: frozenset[Rows]) -> float:
     for item in schedule.executed():
         through_bus = 0
         for access in item.launch.accesses():
-            placement = schedule.buffers[access.name].tensor.placement
-            if access.form is Form.MATRIX and placement in moved:
-                through_bus += schedule.access_bytes(access, item)
+            if schedule.buffers[access.name].rows in moved:
+                through_bus += schedule.access_bytes(access)
         total += max(launch_cost(item, schedule, chip).alone_us, 1e6 * through_bus / chip.bus_bandwidth)
     return total
 

@@ -53,7 +53,7 @@ class Bench:
     def __init__(self, pool_bytes: int, threads: int, numerics: Numerics, isa: str | None) -> None:
         self.numerics = numerics
         self.program = _core.CpuProgram(threads, list(Numerics).index(numerics), isa)
-        self.program.set_pool(pool_bytes)
+        self.program.grow_pool(pool_bytes)
         self._end = 0
 
     def carve(self, size: int) -> int:
@@ -90,7 +90,7 @@ def projections(
     number = bench.program.add_matrix(format.type_id, rows, cols, [(data, rows)])
     matrix = [MATRIX_SPACE, 0, rows * cols, number, -1, -1, -1, -1]
     table = [bench.array(cols * max(ROWS), quantised=int8), matrix, bench.array(rows * max(ROWS))]
-    bench.program.write_pool(table[0][3], np.ones(cols * max(ROWS), np.float32).view(np.uint8))
+    bench.program.write(POOL_SPACE, table[0][3], np.ones(cols * max(ROWS), np.float32).view(np.uint8))
     for m in ROWS:
         gemv = Gemv(x="0", w="1", y="2", k=cols, n=rows, m=m, quant=int8)
         before = [Quant(x="0", out="0", n=m * cols)] if int8 else []
@@ -105,7 +105,7 @@ def attentions(threads: int, numerics: Numerics, isa: str | None) -> Iterator[Ra
             bench = Bench(2 * span * kv * WIDTH * 4 + 2 * m * HEADS * WIDTH * 4 + 4096, threads, numerics, isa)
             caches = [bench.array(span * kv * WIDTH) for _ in range(2)]
             table = [bench.array(m * HEADS * WIDTH), *caches, bench.array(1, Elem.I32), bench.array(m * HEADS * WIDTH)]
-            bench.program.write_pool(table[3][3], np.array([span - m], np.int32).view(np.uint8))
+            bench.program.write(POOL_SPACE, table[3][3], np.array([span - m], np.int32).view(np.uint8))
             launch = Attention("0", "1", "2", "3", None, "4", m, HEADS, GROUP, WIDTH, WIDTH, span, WIDTH**-0.5)
             pairs = sum(range(span - m + 1, span + 1)) * HEADS
             yield Rate(

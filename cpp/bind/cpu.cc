@@ -32,6 +32,8 @@ using Tokens = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::de
 using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OwnedBytes = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
 
+constexpr std::int64_t kNoState = -1;  // of forms that touch none
+
 struct BoundProgram {
   CpuProgram program;
   std::vector<Bytes> matrices;  // what add_matrix was given: the mapping must stay
@@ -48,12 +50,21 @@ std::int64_t add_matrix(BoundProgram& bound, std::int64_t type_id, std::int64_t 
   return index;
 }
 
-void write_pool(BoundProgram& bound, std::int64_t offset, const Bytes& bytes) {
-  bound.program.write_pool(offset, std::as_bytes(std::span(bytes.data(), bytes.size())));
+lane::spec::Space space_of(std::int64_t space) {
+  if (space < 0 || space >= std::ssize(lane::spec::kSpaceNames)) {
+    throw nb::value_error(("space: found " + std::to_string(space) + ", allowed 0 to " +
+                           std::to_string(std::ssize(lane::spec::kSpaceNames) - 1))
+                              .c_str());
+  }
+  return static_cast<lane::spec::Space>(space);
 }
 
-OwnedBytes read_pool(BoundProgram& bound, std::int64_t offset, std::int64_t count) {
-  auto owned = std::make_unique<std::vector<std::byte>>(bound.program.read_pool(offset, count));
+void write_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, const Bytes& bytes, std::int64_t state) {
+  bound.program.write(space_of(space), state, offset, std::as_bytes(std::span(bytes.data(), bytes.size())));
+}
+
+OwnedBytes read_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, std::int64_t count, std::int64_t state) {
+  auto owned = std::make_unique<std::vector<std::byte>>(bound.program.read(space_of(space), state, offset, count));
   std::byte* data = owned->data();
   nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });
   owned.release();
@@ -76,16 +87,25 @@ std::vector<CpuProgram::External> externals_of(const std::vector<Floats>& arrays
   return externals;
 }
 
-void run(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays, std::int64_t repeat) {
+void run(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays, std::int64_t repeat,
+         std::int64_t state) {
   const auto externals = externals_of(arrays);
   nb::gil_scoped_release release;
-  bound.program.run(form, externals, repeat);
+  bound.program.run(form, state, externals, repeat);
 }
 
-std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays) {
+void run_launches(BoundProgram& bound, std::int64_t form, std::int64_t first, std::int64_t end,
+                  const std::vector<Floats>& arrays, std::int64_t state) {
   const auto externals = externals_of(arrays);
   nb::gil_scoped_release release;
-  return bound.program.profile(form, externals);
+  bound.program.run_launches(form, state, externals, first, end);
+}
+
+std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays,
+                                  std::int64_t state) {
+  const auto externals = externals_of(arrays);
+  nb::gil_scoped_release release;
+  return bound.program.profile(form, state, externals);
 }
 
 void prefill(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows) {
@@ -114,28 +134,41 @@ void bind_cpu(nb::module_& m) {
       .def("add_matrix", add_matrix, "type_id"_a, "rows"_a, "cols"_a, "runs"_a,
            "The index of a matrix in place: ggml's type number, and runs of whole rows as (bytes, row count).")
       .def(
-          "set_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.set_pool(bytes); }, "bytes"_a,
-          "Allocates the pool, zeroed. Before the first form.")
-      .def("write_pool", write_pool, "offset"_a, "data"_a)
-      .def("read_pool", read_pool, "offset"_a, "bytes"_a)
+          "grow_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.grow_pool(bytes); }, "bytes"_a,
+          "A pool of at least so many bytes; what is new of it is zero.")
       .def(
-          "zero_pool",
-          [](BoundProgram& b, std::int64_t offset, std::int64_t bytes) { b.program.zero_pool(offset, bytes); },
-          "offset"_a, "bytes"_a)
+          "grow_states", [](BoundProgram& b, std::int64_t bytes) { b.program.grow_states(bytes); }, "bytes"_a,
+          "States of at least so many bytes; what is new of them is zero.")
+      .def(
+          "open_state", [](BoundProgram& b) { return b.program.open_state(); }, "The number of a new state, all zero.")
+      .def(
+          "close_state", [](BoundProgram& b, std::int64_t state) { b.program.close_state(state); }, "state"_a)
+      .def("write", write_bytes, "space"_a, "offset"_a, "data"_a, "state"_a = kNoState,
+           "`space`: the ordinal in lane.launch.table.Space, of the arena, the pool or a state.")
+      .def("read", read_bytes, "space"_a, "offset"_a, "bytes"_a, "state"_a = kNoState)
+      .def(
+          "zero",
+          [](BoundProgram& b, std::int64_t space, std::int64_t offset, std::int64_t bytes, std::int64_t state) {
+            b.program.zero(space_of(space), state, offset, bytes);
+          },
+          "space"_a, "offset"_a, "bytes"_a, "state"_a = kNoState)
       .def("add_form", add_form, "table"_a, "launches"_a, "arena_bytes"_a,
            "The index of a form: its buffer table (lane.launch.table), and each launch's kind and record in one array.")
-      .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "Runs a form `repeat` times; writes `externals`.")
-      .def("profile", profile, "form"_a, "externals"_a, "Runs a form once: each launch's nanoseconds.")
+      .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "state"_a = kNoState,
+           "Runs a form `repeat` times on a state; writes `externals`.")
+      .def("run_launches", run_launches, "form"_a, "first"_a, "end"_a, "externals"_a, "state"_a = kNoState,
+           "Runs the launches [first, end) of a form once; the arena keeps what it holds from call to call.")
+      .def("profile", profile, "form"_a, "externals"_a, "state"_a = kNoState,
+           "Runs a form once: each launch's nanoseconds.")
       .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
       .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
-  nb::class_<CpuSteps>(m, "CpuSteps", "Drives a program's forms: prompts and decode steps.")
+  nb::class_<CpuSteps>(m, "CpuSteps", "Drives a program's forms on one state: prompts and decode steps.")
       .def(
           "__init__",
-          [](CpuSteps* self, BoundProgram& bound, std::int64_t token, std::int64_t tokens, std::int64_t pos) {
-            new (self) CpuSteps(bound.program, {token, tokens, pos});
-          },
-          "program"_a, "token"_a, "tokens"_a, "pos"_a, nb::keep_alive<1, 2>(),
-          "Pool offsets of the decode step's token, of a chunk's tokens, and of the position.")
+          [](CpuSteps* self, BoundProgram& bound, std::int64_t state, std::int64_t token, std::int64_t tokens,
+             std::int64_t pos) { new (self) CpuSteps(bound.program, state, {token, tokens, pos}); },
+          "program"_a, "state"_a, "token"_a, "tokens"_a, "pos"_a, nb::keep_alive<1, 2>(),
+          "A state, and in it the offsets of the decode step's token, of a chunk's tokens, and of the position.")
       .def("add", &CpuSteps::add, "rows"_a, "form"_a, "Says which form has so many rows, and logits of the last.")
       .def("prefill", prefill, "tokens"_a, "pos"_a, "most_rows"_a,
            "Runs tokens from a position on, by the largest forms that fit, up to so many rows.")

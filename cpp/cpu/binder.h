@@ -44,11 +44,15 @@ struct BufferRow {
   std::int64_t plain, words, second, scales;
 };
 
+// Bytes of the allocations that arrays may lie in.
+struct Room {
+  std::int64_t arena, pool, state;
+};
+
 class Binder {
  public:
   Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
-         spec::Numerics numerics, std::int64_t arena_bytes, std::int64_t pool_bytes, const Kernels& kernels,
-         int threads);
+         spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads);
 
   // What follows is about this launch.
   void begin(std::int64_t launch, const char* kind);
@@ -104,14 +108,14 @@ class Binder {
 
   const std::vector<std::unique_ptr<Matrix>>& matrices_;
   const spec::Numerics numerics_;
-  const std::int64_t arena_bytes_, pool_bytes_;
+  const Room room_;
   const Kernels& kernels_;
   const int threads_;
   std::vector<BufferRow> buffers_;
   std::int64_t launch_ = 0;
   const char* kind_ = "";
   std::vector<Touch> touches_;      // of the launch
-  std::vector<Touch> pool_writes_;  // of the launches before it
+  std::vector<Touch> kept_writes_;  // outside the arena, of the launches before it
   std::vector<IndexRule> rules_;
   std::vector<std::int64_t> external_elems_;
   std::int64_t scratch_bytes_ = 0, shared_bytes_ = 0;

@@ -49,6 +49,7 @@ Form::Form(const std::int64_t* words, std::int64_t count, Binder& binder) {
 }
 
 void Form::add_op(std::unique_ptr<Op> op, const std::vector<Touch>& touches) {
+  for (const Touch& touch : touches) touches_state_ = touches_state_ || touch.base == kStateBase;
   if (op == nullptr) return;
   bool solo = true;
   for (int phase = 0; phase < op->phases(); ++phase) solo = solo && op->solo(phase);
@@ -93,9 +94,10 @@ void Form::make_wait(std::size_t step) {
   std::erase_if(pending_, [step](const Pending& before) { return before.step < step; });
 }
 
-void Form::run_alone(Worker& worker) const noexcept {
+void Form::run_some(Worker& worker, std::int64_t first, std::int64_t end) const noexcept {
   for (const Step& step : steps_) {
     for (const Part& part : step.parts) {
+      if (part.launch < first || part.launch >= end) continue;
       if (part.phase == 0) worker.prepared = nullptr;
       const std::int64_t tasks = part.op->tasks(worker.bases, part.phase);
       for (std::int64_t task = 0; task < tasks; ++task) part.op->run(worker, part.phase, task);

@@ -20,8 +20,9 @@ void CpuSteps::set_inputs(std::span<const std::int32_t> tokens, std::int64_t pos
                 "cpu: position: found " + std::to_string(pos) + ", allowed 0 to " + std::to_string(INT32_MAX));
   }
   const auto position = static_cast<std::int32_t>(pos);
-  program_.write_pool(tokens.size() == 1 ? io_.token : io_.tokens, std::as_bytes(tokens));
-  program_.write_pool(io_.pos, std::as_bytes(std::span(&position, 1)));
+  const std::int64_t to = tokens.size() == 1 ? io_.token : io_.tokens;
+  program_.write(spec::Space::kState, state_, to, std::as_bytes(tokens));
+  program_.write(spec::Space::kState, state_, io_.pos, std::as_bytes(std::span(&position, 1)));
 }
 
 void CpuSteps::run(std::int64_t rows, std::int64_t repeat) {
@@ -30,7 +31,7 @@ void CpuSteps::run(std::int64_t rows, std::int64_t repeat) {
     throw Error(ErrorKind::kUsage,
                 "cpu: a step of " + std::to_string(rows) + " rows: found no form of it, allowed one");
   }
-  program_.run(found->second, {}, repeat);
+  program_.run(found->second, state_, {}, repeat);
 }
 
 }  // namespace lane::cpu

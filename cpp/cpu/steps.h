@@ -1,4 +1,5 @@
-// The CPU device as the step driver sees it: a program's forms by their rows, its inputs by their place in the pool.
+// The CPU device as the step driver sees it: a program's forms by their rows, one
+// sequence's state, its inputs by their place in that.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace lane::cpu {
 
-// Offsets in the pool, of i32.
+// Offsets in a state, of i32.
 struct StepIo {
   std::int64_t token;   // the decode step's
   std::int64_t tokens;  // a chunk's
@@ -21,7 +22,7 @@ struct StepIo {
 // Refers to the program, which must outlive it.
 class CpuSteps final : public StepDevice {
  public:
-  CpuSteps(CpuProgram& program, const StepIo& io) : program_(program), io_(io) {}
+  CpuSteps(CpuProgram& program, std::int64_t state, const StepIo& io) : program_(program), state_(state), io_(io) {}
 
   // Says which form of the program is the one over `rows` rows with logits of the last.
   void add(std::int64_t rows, std::int64_t form) { forms_[rows] = form; }
@@ -34,6 +35,7 @@ class CpuSteps final : public StepDevice {
 
  private:
   CpuProgram& program_;
+  const std::int64_t state_;
   const StepIo io_;
   std::map<std::int64_t, std::int64_t> forms_;  // by rows
 };

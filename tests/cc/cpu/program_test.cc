@@ -89,14 +89,14 @@ struct Step {
 
 std::vector<std::byte> run(const Step& step, int threads, int repeat) {
   CpuProgram program(threads, static_cast<std::int64_t>(spec::Numerics::kInt8), "auto");
-  program.set_pool(kPoolBytes);
+  program.grow_pool(kPoolBytes);
   std::vector<float> start(kElems);
   for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<float>(i % 37) - 18.0f;
-  program.write_pool(0, std::as_bytes(std::span(start)));
+  program.write(spec::Space::kPool, 0, 0, std::as_bytes(std::span(start)));
   program.add_matrix(8, kCols, kCols, {{step.matrix.data(), std::ssize(step.matrix), kCols}});
   const std::int64_t form = program.add_form(table(), step.words, kArrays * (kArrayBytes + kQuantBytes));
-  program.run(form, {}, repeat);
-  return program.read_pool(0, kPoolBytes);
+  program.run(form, 0, {}, repeat);
+  return program.read(spec::Space::kPool, 0, 0, kPoolBytes);
 }
 
 TEST(Program, ThreadsGiveTheBitsOfOne) {

@@ -22,6 +22,7 @@ from lane.launch.table import ALIGNMENT_BYTES, COLUMNS, Elem, Space
 from lane.quant.format import Format
 
 GUARD = 0xA5
+POOL = list(Space).index(Space.POOL)
 
 Plain = npt.NDArray[Any]
 
@@ -98,10 +99,10 @@ class Device:
         rows = [self._array_row(name, array) for name, array in case.arrays.items()]
         rows += [self._matrix_row(matrix) for matrix in case.matrices.values()]
         index = {name: i for i, name in enumerate([*case.arrays, *case.matrices])}
-        self.program.set_pool(self.end)
-        self.program.write_pool(0, np.full(self.end, GUARD, np.uint8))
+        self.program.grow_pool(self.end)
+        self.program.write(POOL, 0, np.full(self.end, GUARD, np.uint8))
         for name, array in case.arrays.items():
-            self.program.write_pool(self.offsets[name, "plain"][0], array.view(np.uint8))
+            self.program.write(POOL, self.offsets[name, "plain"][0], array.view(np.uint8))
         words: list[int] = []
         for launch in case.launches:
             words += [KIND_NUMBER[type(launch)], *launch.encode(index.__getitem__)]
@@ -115,7 +116,7 @@ class Device:
 
     def read(self, name: str, part: str) -> npt.NDArray[np.uint8]:
         """The bytes of one of a buffer's arrays."""
-        return np.asarray(self.program.read_pool(*self.offsets[name, part]))
+        return np.asarray(self.program.read(POOL, *self.offsets[name, part]))
 
     def _carve(self, name: str, part: str, size: int) -> int:
         at = self.end
@@ -132,7 +133,7 @@ class Device:
             if self.case.numerics is Numerics.INT8X2:
                 columns["second"] = self._carve(name, "second", len(array))
         elem = Elem.I32 if array.dtype == np.int32 else Elem.F32
-        return [list(Space).index(Space.POOL), list(Elem).index(elem), len(array), *_offsets(columns)]
+        return [POOL, list(Elem).index(elem), len(array), *_offsets(columns)]
 
     def _matrix_row(self, matrix: Matrix) -> list[int]:
         number = self.program.add_matrix(matrix.format.type_id, matrix.rows, matrix.cols, matrix.runs())
@@ -140,7 +141,7 @@ class Device:
         return [list(Space).index(Space.MATRIX), 0, elems, *_offsets({"plain": number})]
 
     def _check_guards(self) -> None:
-        pool = np.asarray(self.program.read_pool(0, self.end)).copy()
+        pool = np.asarray(self.program.read(POOL, 0, self.end)).copy()
         for at, size in self.offsets.values():
             pool[at : at + size] = GUARD
         assert (pool == GUARD).all(), "a launch wrote outside its buffers"

@@ -26,7 +26,7 @@ from tests.py.cpu.checks import bits, floats
 from tests.py.cpu.matrices import random_matrix
 from tests.py.cpu.one_launch import Case, Device, Plain, run_definition, run_device
 
-POOL, ARENA, MATRIX, EXTERNAL = 1, 0, 2, 3
+ARENA, POOL, STATE, MATRIX, EXTERNAL = range(5)
 F32, I32, F16 = 0, 1, 2
 INT8 = list(Numerics).index(Numerics.INT8)
 
@@ -105,7 +105,7 @@ def test_after_a_fork() -> None:
     wanted = device.run()["z"]
     child = os.fork()
     if child == 0:
-        device.program.write_pool(0, np.zeros(1, np.uint8))
+        device.program.write(POOL, 0, np.zeros(1, np.uint8))
         again = Device(case, threads=2).run()["z"]
         device.program.run(device.form, [])
         os._exit(0 if np.array_equal(bits(again), bits(wanted)) else 1)
@@ -140,7 +140,7 @@ class Form:
 
     def __init__(self, rows: Sequence[Row], *launches: Launch, arena: int = 4096, numerics: int = INT8) -> None:
         self.program = _core.CpuProgram(2, numerics)
-        self.program.set_pool(4096)
+        self.program.grow_pool(4096)
         data = np.zeros(8 * 34, np.uint8)
         self.program.add_matrix(format_named("Q8_0").type_id, 8, 32, [(data, 8)])
         self.program.add_matrix(0, 4, 16, [(np.zeros(4 * 64, np.uint8), 4)])
@@ -154,7 +154,7 @@ class Form:
 def test_external_arrays() -> None:
     """A run writes the caller's arrays; too few, too many or too short ones are refused before it begins."""
     form = Form([row(POOL, F32, 8, 0), row(EXTERNAL, F32, 8, 0)], Scale("b0", "b1", 8, 2.0))
-    form.program.write_pool(0, np.arange(8, dtype=np.float32).view(np.uint8))
+    form.program.write(POOL, 0, np.arange(8, dtype=np.float32).view(np.uint8))
     out = np.zeros(9, np.float32)
     form.program.run(form.form, [out])
     np.testing.assert_array_equal(out, [*range(0, 16, 2), 0])
@@ -280,7 +280,7 @@ def test_unknown_kinds_are_refused(kind: int) -> None:
         form.program.add_form(np.array([X], np.int64), np.array([kind, 0, 0, 0], np.int64), 0)
 
 
-@pytest.mark.parametrize(("column", "value"), [(0, 4), (0, -1), (1, 4), (2, -1)])
+@pytest.mark.parametrize(("column", "value"), [(0, 5), (0, -1), (1, 4), (2, -1)])
 def test_bad_tables_are_refused(column: int, value: int) -> None:
     form = Form([X], Scale("b0", "b0", 8, 1.0))
     bad = list(X)
@@ -303,14 +303,14 @@ def test_positions_past_a_table_are_refused(name: str) -> None:
     rows, launch, last = OUT_OF_RANGE[name]
     form = Form(rows, launch)
     for value in (0, last):
-        form.program.write_pool(0, np.array([value], np.int32).view(np.uint8))
+        form.program.write(POOL, 0, np.array([value], np.int32).view(np.uint8))
         form.program.run(form.form, [])
-    before = form.program.read_pool(0, 4096)
+    before = form.program.read(POOL, 0, 4096)
     for value in (last + 1, -1, 2**31 - 1, -(2**31)):
-        form.program.write_pool(0, np.array([value], np.int32).view(np.uint8))
+        form.program.write(POOL, 0, np.array([value], np.int32).view(np.uint8))
         with pytest.raises(CapacityError, match=f"{name}.*found {value}, allowed 0 to {last}"):
             form.program.run(form.form, [])
-        np.testing.assert_array_equal(form.program.read_pool(4, 4092), before[4:])
+        np.testing.assert_array_equal(form.program.read(POOL, 4, 4092), before[4:])
 
 
 def test_a_repeat_stops_at_the_table_s_end() -> None:
@@ -325,17 +325,78 @@ def test_a_repeat_stops_at_the_table_s_end() -> None:
 
 def test_pool_accesses_outside_it_are_refused() -> None:
     program = _core.CpuProgram(1, INT8)
-    program.set_pool(100)
+    program.grow_pool(100)
     for offset, size in ((-1, 1), (100, 1), (0, 101), (2**62, 2**62), (5, -1)):
         with pytest.raises(UsageError, match="pool access"):
-            program.read_pool(offset, size)
+            program.read(POOL, offset, size)
         with pytest.raises(UsageError, match="pool access"):
-            program.zero_pool(offset, size)
+            program.zero(POOL, offset, size)
     with pytest.raises(UsageError, match="pool access"):
-        program.write_pool(98, np.zeros(3, np.uint8))
-    program.add_form(np.zeros((0, 8), np.int64), np.zeros(0, np.int64), 0)
-    with pytest.raises(UsageError, match="a new pool after the first form"):
-        program.set_pool(10)
+        program.write(POOL, 98, np.zeros(3, np.uint8))
+    with pytest.raises(UsageError, match="space: found matrix, allowed arena, pool or state"):
+        program.read(MATRIX, 0, 1)
+
+
+def test_what_lives_across_steps_may_grow() -> None:
+    program = _core.CpuProgram(1, INT8)
+    program.grow_pool(64)
+    program.grow_states(64)
+    first = program.open_state()
+    program.write(POOL, 0, np.full(64, 7, np.uint8))
+    program.write(STATE, 0, np.full(64, 9, np.uint8), state=first)
+    program.grow_pool(128)
+    program.grow_states(192)
+    np.testing.assert_array_equal(program.read(POOL, 0, 128), [7] * 64 + [0] * 64)
+    np.testing.assert_array_equal(program.read(STATE, 0, 192, state=first), [9] * 64 + [0] * 128)
+    program.grow_pool(10)
+    assert len(program.read(POOL, 0, 128)) == 128
+
+
+def test_states_live_beside_one_another() -> None:
+    """One form on two states: each keeps its own; a closed one is no longer there."""
+    program = _core.CpuProgram(1, INT8)
+    program.grow_states(64)
+    states = [program.open_state(), program.open_state()]
+    table = np.array([row(STATE, F32, 8, 0), row(STATE, F32, 8, 32)], np.int64)
+    launch = Scale("b0", "b1", 8, 2.0)
+    words = [KIND_NUMBER[Scale], *launch.encode({"b0": 0, "b1": 1}.__getitem__)]
+    form = program.add_form(table, np.array(words, np.int64), 0)
+    for state in states:
+        program.write(STATE, 0, np.full(8, state + 1, np.float32).view(np.uint8), state=state)
+    for state in states:
+        program.run(form, [], state=state)
+    for state in states:
+        found = np.asarray(program.read(STATE, 32, 32, state=state)).view(np.float32)
+        np.testing.assert_array_equal(found, np.full(8, 2.0 * (state + 1), np.float32))
+    program.close_state(states[0])
+    for call in (
+        lambda: program.run(form, [], state=states[0]),
+        lambda: program.close_state(states[0]),
+        lambda: program.read(STATE, 0, 1, state=states[0]),
+        lambda: program.run(form, []),
+    ):
+        with pytest.raises(UsageError, match="cpu: state: found -?[0-9]+, allowed one that is open"):
+            call()
+    assert program.open_state() == 2
+
+
+def test_launches_run_one_by_one_as_together() -> None:
+    """What the arena holds after one launch is there for the next; ranges outside the form are refused."""
+    launches = [Scale("b0", "b1", 8, 2.0), Scale("b1", "b2", 8, 3.0), Scale("b2", "b0", 8, 0.5)]
+    rows = [row(POOL, F32, 8, 0), row(ARENA, F32, 8, 0), row(ARENA, F32, 8, 64)]
+    program = _core.CpuProgram(2, INT8)
+    program.grow_pool(64)
+    names = {f"b{i}": i for i in range(3)}
+    words = [w for item in launches for w in (KIND_NUMBER[Scale], *item.encode(names.__getitem__))]
+    form = program.add_form(np.array(rows, np.int64), np.array(words, np.int64), 128)
+    program.write(POOL, 0, np.arange(8, dtype=np.float32).view(np.uint8))
+    for number in range(3):
+        program.run_launches(form, number, number + 1, [])
+    np.testing.assert_array_equal(np.asarray(program.read(ARENA, 64, 32)).view(np.float32), 6.0 * np.arange(8))
+    np.testing.assert_array_equal(np.asarray(program.read(POOL, 0, 32)).view(np.float32), 3.0 * np.arange(8))
+    for first, end in ((-1, 1), (0, 4), (2, 1)):
+        with pytest.raises(UsageError, match="cpu: launches: found"):
+            program.run_launches(form, first, end, [])
 
 
 def test_matrices_are_checked() -> None:

@@ -63,7 +63,8 @@ void write_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, c
   bound.program.write(space_of(space), state, offset, std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
-OwnedBytes read_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, std::int64_t count, std::int64_t state) {
+OwnedBytes read_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, std::int64_t count,
+                      std::int64_t state) {
   auto owned = std::make_unique<std::vector<std::byte>>(bound.program.read(space_of(space), state, offset, count));
   std::byte* data = owned->data();
   nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });

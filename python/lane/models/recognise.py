@@ -7,7 +7,7 @@ name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from lane.errors import CapacityError, CheckpointError, UnsupportedError, UsageE
 from lane.graph.graph import Head, StepGraph
 from lane.graph.ops.base import Array
 from lane.graph.tensor import Rows
-from lane.graph.verify import verify
 from lane.launch.record import F32
 from lane.models.architecture import Architecture, Config, check_tensors
 from lane.models.hparams import Hparams
@@ -87,11 +86,13 @@ class Model:
         return self.constants.context
 
     def step(self, rows: int, head: Head = Head.LAST) -> StepGraph:
-        """The step graph over `rows` rows, verified."""
+        """The step graph over `rows` rows."""
         builder = StepBuilder(self.constants, rows, head)
-        graph = builder.finish(self.architecture.build(builder, self.config))
-        verify(graph)
-        return graph
+        return builder.finish(self.architecture.build(builder, self.config))
+
+    def at_context(self, context: int) -> Model:
+        """The same model for another number of positions."""
+        return replace(self, constants=Constants(self.source, _context(context, self.config.context)))
 
 
 def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:

@@ -6,7 +6,10 @@ shared by all its forms; carried state is declared by whoever writes it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -68,16 +71,20 @@ class Constants:
     def vector(self, name: str) -> Tensor:
         """A tensor of one row as f32 values."""
         if name not in self._made:
-            self._made[name] = _value_tensor(name, self.source.values(name).reshape(1, -1))
+            shape = self.source.shape(name)
+            if shape is None:
+                raise CheckpointError(f"models: tensor '{name}': not in the file, required")
+            self._made[name] = _value_tensor(name, 1, math.prod(shape), lambda: self.source.values(name).reshape(1, -1))
         return self._made[name]
 
     def rotation(self, name: str, rotation: Rotation, factors: str | None = None) -> tuple[Tensor, Tensor]:
         """The cos and sin tables of a rotation over the whole context; `factors` names the tensor of angle divisors."""
         if f"{name}.cos" not in self._made:
             divisors = None if factors is None else self._factors(factors, rotation.dims // 2)
-            cos, sin = rotation.tables(self.context, divisors)
-            self._made[f"{name}.cos"] = _value_tensor(f"{name}.cos", cos)
-            self._made[f"{name}.sin"] = _value_tensor(f"{name}.sin", sin)
+            tables = cache(lambda: rotation.tables(self.context, divisors))
+            for number, part in enumerate((f"{name}.cos", f"{name}.sin")):
+                make = partial(_table, tables, number)
+                self._made[part] = _value_tensor(part, self.context, rotation.dims // 2, make)
         return self._made[f"{name}.cos"], self._made[f"{name}.sin"]
 
     def _factors(self, name: str, count: int) -> F32:
@@ -98,9 +105,12 @@ class Constants:
         return shape[0], int(np.prod(shape[1:], dtype=np.int64))
 
 
-def _value_tensor(name: str, array: F32) -> Tensor:
-    rows, cols = array.shape
-    return Tensor(name, rows, cols, Role.CONSTANT, placement=Values(array))
+def _table(tables: Callable[[], tuple[F32, F32]], number: int) -> F32:
+    return tables()[number]
+
+
+def _value_tensor(name: str, rows: int, cols: int, make: Callable[[], F32]) -> Tensor:
+    return Tensor(name, rows, cols, Role.CONSTANT, placement=Values(make))
 
 
 @dataclass(frozen=True, slots=True)

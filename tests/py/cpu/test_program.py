@@ -375,7 +375,7 @@ def test_states_live_beside_one_another() -> None:
         lambda: program.read(STATE, 0, 1, state=states[0]),
         lambda: program.run(form, []),
     ):
-        with pytest.raises(UsageError, match="cpu: state: found -?[0-9]+, allowed one that is open"):
+        with pytest.raises(UsageError, match=r"cpu: state: found -?[0-9]+, allowed one that is open"):
             call()
     assert program.open_state() == 2
 

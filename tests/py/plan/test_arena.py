@@ -13,8 +13,8 @@ from lane.launch.record import Form, Mode, Numerics
 from lane.launch.table import ALIGNMENT_BYTES
 from lane.models.step import CHUNK_ROWS
 from lane.plan.arena import ArenaPlan
-from lane.plan.plan import PlanOptions, plan_arena, plan_step
 from lane.plan.step import Part, form_parts, is_step_local, part_bytes
+from lane.plan.step_plan import PlanOptions, plan_arena, plan_step
 from lane.schedule.schedule import Schedule, quantised_bytes, schedule
 from tests.py.support.fixtures import BY_NAME, FAMILIES, FIXTURES, Fixture
 

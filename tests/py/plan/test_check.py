@@ -14,8 +14,8 @@ from lane.plan.arena import ArenaPlan
 from lane.plan.check import check_step
 from lane.plan.chips import CHIPS, chip_named
 from lane.plan.cost import launch_costs
-from lane.plan.plan import PlanError, PlanOptions, StepPlan, plan_step, refuse_faults
 from lane.plan.step import LoweredStep, Part, Span, form_parts, part_spans
+from lane.plan.step_plan import PlanError, PlanOptions, StepPlan, plan_step, refuse_faults
 from lane.schedule.schedule import schedule
 from tests.py.support.fixtures import BY_NAME, FIXTURES, Fixture
 
@@ -86,7 +86,7 @@ def test_findings_are_refused() -> None:
     lowered, plan = planned("llama", 32)
     bad = replace(plan, arena=broken_arena(plan, {("embed", Part.PLAIN): plan.arena.total_bytes}))
     with pytest.raises(PlanError, match=r"plan: \d+ findings of the checker: placement: 'embed plain' has"):
-        refuse_faults(lowered, bad)
+        refuse_faults(lowered, bad.streams, bad.arena)
 
 
 def test_spans_of_a_view_lie_in_its_tensors_arrays() -> None:

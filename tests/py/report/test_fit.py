@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from lane.devices.cpu import CpuDevice
+from lane.devices.registry import DeviceOptions
+from lane.engine import Engine
 from lane.errors import UsageError
 from lane.launch.record import Numerics
-from lane.pipeline import Lane
+from lane.pipeline import Options
 from lane.plan.chips import CHIPS, CONTEXT_BYTES
 from lane.report.fit import CPU, DEFAULT_FORMS, UNNAMED, Device, FitReport, device_named, fit
 from tests.py.support.fixtures import BY_NAME, FAMILIES, Fixture
@@ -21,10 +22,12 @@ LLAMA = BY_NAME["llama"].path
 @pytest.mark.parametrize("fixture", FAMILIES, ids=lambda f: f.name)
 def test_the_cpu_allocates_what_was_said(fixture: Fixture, numerics: Numerics) -> None:
     checkpoint, model = fixture.open(128)
-    device = CpuDevice(checkpoint, Lane(model, numerics), threads=1)
+    engine = Engine(checkpoint, model, Options(numerics), device_options=DeviceOptions(threads=1))
     forms = [1, 2, 4, 32, 64]
-    device.prepare(sum(forms) - 1)
-    report, memory = fit(fixture.path, context=128, forms=forms, numerics=numerics), device.memory()
+    engine.require_prompt(sum(forms) - 1)
+    engine.open()
+    report = fit(fixture.path, context=128, forms=forms, numerics=numerics)
+    memory = engine.device.memory()
     assert report.mapped_bytes == memory.checkpoint
     assert report.cache_bytes == memory.caches
     assert report.constant_bytes == memory.constants

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lane.graph.ops import Attention, Binary, LayerNorm, MatMul, RmsNorm, Rotate, Scale, SwiGlu, Unary, WriteRows
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import BinaryOp, UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
 from lane.models.dense import LONG_FACTORS, SHORT_FACTORS, DenseShape, Scales
 from lane.models.rotation import Rotation
 from lane.models.step import StepBuilder, Tables

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
 from lane.models.blocks import AttentionStyle, logits, sandwich_layers, soft_capped
 from lane.models.dense import (

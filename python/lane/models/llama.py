@@ -7,8 +7,8 @@ of `rope_freqs.weight`, linear and YaRN scaling by metadata; biases and a tied h
 from __future__ import annotations
 
 from lane.errors import UnsupportedError
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
 from lane.models.blocks import AttentionStyle, freq_factors, logits, pre_norm_layers
 from lane.models.dense import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lane.launch.attention import RopeLayout
+from lane.launch.meaning.attention import RopeLayout
 from lane.models.architecture import Architecture, Config
 from lane.models.blocks import AttentionStyle, context_factors, scaled_decoder
 from lane.models.dense import (

@@ -7,8 +7,8 @@ The architecture ignores a window.
 
 from __future__ import annotations
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config, need
 from lane.models.blocks import (
     AttentionStyle,

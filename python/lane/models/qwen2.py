@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config, may
 from lane.models.blocks import AttentionStyle, logits, pre_norm_layers
 from lane.models.dense import (

@@ -11,7 +11,7 @@ from lane.graph.graph import Head
 from lane.graph.ops import Attention, Gather, Rotate, Scale
 from lane.graph.ops.base import Array, Op
 from lane.graph.reference import Reference
-from lane.launch.attention import RopeLayout
+from lane.launch.meaning.attention import RopeLayout
 from lane.models.recognise import Model
 from lane.models.registry import ARCHITECTURES
 from tests.py.models.tiny import BY_NAME, VOCAB, Tiny, tiny

@@ -17,7 +17,7 @@ from lane.graph.graph import Head, StepGraph
 from lane.graph.ops.base import Array
 from lane.graph.tensor import Rows
 from lane.graph.verify import verify
-from lane.launch.record import F32
+from lane.launch.record import F32, Numerics
 from lane.models.architecture import Architecture, Config, check_tensors
 from lane.models.hparams import Hparams
 from lane.models.registry import ARCHITECTURES
@@ -86,9 +86,13 @@ class Model:
         """Positions that the carried caches hold."""
         return self.constants.context
 
-    def step(self, rows: int, head: Head = Head.LAST) -> StepGraph:
-        """The step graph over `rows` rows, verified."""
-        builder = StepBuilder(self.constants, rows, head)
+    def step(
+        self, rows: int, head: Head = Head.LAST, sequences: int = 1, numerics: Numerics = Numerics.PRECISE
+    ) -> StepGraph:
+        """The step graph over `rows` rows of each of `sequences` sequences for a numerics, verified."""
+        if sequences != 1:
+            raise UnsupportedError(f"models: a step of {sequences} sequences: lane has no batch forms yet; allowed 1")
+        builder = StepBuilder(self.constants, rows, head, numerics)
         graph = builder.finish(self.architecture.build(builder, self.config))
         verify(graph)
         return graph

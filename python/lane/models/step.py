@@ -15,7 +15,7 @@ from lane.errors import CheckpointError
 from lane.graph.graph import GraphBuilder, Head, StepGraph, StepIo
 from lane.graph.ops import ArgMax, Gather, ReadRow
 from lane.graph.tensor import Role, Rows, Run, Tensor, Values
-from lane.launch.record import F32
+from lane.launch.record import F32, Numerics
 from lane.launch.table import Elem
 from lane.models.rotation import Rotation
 
@@ -112,13 +112,17 @@ class Tables:
 
 
 class StepBuilder(GraphBuilder):
-    """Builds one form of a model: `rows` rows of one sequence, logits of the last or of all of them."""
+    """Builds one form of a model: `rows` rows of one sequence, logits of the last or of all of them.
 
-    def __init__(self, constants: Constants, rows: int, head: Head) -> None:
+    `numerics` is for families whose graph depends on it (latent attention has two forms).
+    """
+
+    def __init__(self, constants: Constants, rows: int, head: Head, numerics: Numerics) -> None:
         super().__init__()
         self.constants = constants
         self.rows = rows
         self.head = head
+        self.numerics = numerics
         self.token = self._param("token", 1)
         self.pos = self._param("pos", 1)
         self.tokens = self.token if rows == 1 else self._param("tokens", MAX_CHUNK_ROWS)

@@ -335,3 +335,10 @@ def test_a_huge_model_is_refused_before_anything_is_made(tmp_path: Path) -> None
     made.metadata["embedding_length"] = 1 << 24
     made.metadata["attention.head_count"] = 1 << 20
     assert "tensor 'token_embd.weight': found shape [32, 40], allowed [16777216, 40]" in str(refused(made, tmp_path))
+
+
+def test_a_step_of_several_sequences(tmp_path: Path) -> None:
+    model = tiny("llama").recognise(tmp_path)
+    for sequences in (0, 2):
+        with pytest.raises(UnsupportedError, match=f"a step of {sequences} sequences: lane has no batch forms yet"):
+            model.step(1, sequences=sequences)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class CheckpointSource:
 class Model:
     """A recognised model with the context it is compiled for."""
 
-    architecture: Architecture
+    architecture: Architecture[Any]
     config: Config
     source: CheckpointSource
     constants: Constants
@@ -118,7 +119,7 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
     return Model(architecture, config, source, Constants(source, _context(context, config.context)))
 
 
-def _architecture(name: str) -> Architecture:
+def _architecture(name: str) -> Architecture[Any]:
     for architecture in ARCHITECTURES:
         if architecture.name == name:
             return architecture

@@ -71,6 +71,13 @@ class Constants:
             self._made[name] = _value_tensor(name, self.source.values(name).reshape(1, -1))
         return self._made[name]
 
+    def table(self, name: str) -> Tensor:
+        """A tensor as f32 values, in its rows."""
+        if name not in self._made:
+            cols, rows = self._matrix_shape(name)
+            self._made[name] = _value_tensor(name, self.source.values(name).reshape(rows, cols))
+        return self._made[name]
+
     def rotation(self, name: str, rotation: Rotation, factors: str | None = None) -> tuple[Tensor, Tensor]:
         """The cos and sin tables of a rotation over the whole context; `factors` names the tensor of angle divisors."""
         if f"{name}.cos" not in self._made:
@@ -148,6 +155,10 @@ class StepBuilder(GraphBuilder):
         """A checkpoint vector by its tensor name."""
         return self.tensor(self.constants.vector(name))
 
+    def table(self, name: str) -> str:
+        """A checkpoint tensor's values, in its rows."""
+        return self.tensor(self.constants.table(name))
+
     def rotation(self, name: str, rotation: Rotation, factors: str | None = None) -> Tables:
         """The tables of a rotation, by a name of the family's choice."""
         cos, sin = self.constants.rotation(name, rotation, factors)
@@ -155,7 +166,11 @@ class StepBuilder(GraphBuilder):
 
     def cache(self, name: str, cols: int) -> str:
         """A carried table of one row a position."""
-        return self.tensor(Tensor(name, self.context, cols, Role.STATE))
+        return self.state(name, self.context, cols)
+
+    def state(self, name: str, rows: int, cols: int) -> str:
+        """Carried state of any shape: a ring, a memory."""
+        return self.tensor(Tensor(name, rows, cols, Role.STATE))
 
     def cols(self, name: str) -> int:
         """A tensor's width."""

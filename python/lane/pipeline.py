@@ -78,7 +78,7 @@ def compile_form(model: Model, key: FormKey, options: Options) -> FormPlan:
         raise CapacityError(f"plan: a step of {key.rows} rows, allowed {model.context} (the context)")
     watch = options.watch
     with watch("step"):
-        graph = model.step(key.rows, key.head)
+        graph = model.step(key.rows, key.head, key.sequences, options.numerics)
     with watch("verify"):
         verify(graph)
     with watch("link"):

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from lane.launch.record import F64, Launch, Memory, Read, ReadRows, Write
-
-
-class RopeLayout(enum.Enum):
-    """Which values of a head rotate together: (i, i + half) or (2i, 2i + 1)."""
-
-    SPLIT = "split"
-    INTERLEAVED = "interleaved"
+from lane.launch.meaning.attention import AttentionShape, RopeLayout, attend, rotate
+from lane.launch.record import Launch, Memory, Read, ReadRows, Write
 
 
 @dataclass(frozen=True)
@@ -49,19 +42,6 @@ class Rope(Launch):
 
     def operations(self) -> int:
         return 6 * self.heads * self.half
-
-
-def rotate(x: F64, cos: F64, sin: F64, layout: RopeLayout) -> F64:
-    """Heads x (rows × heads × hd) turned by their row's angles (cos, sin: rows × half)."""
-    half = cos.shape[1]
-    if layout is RopeLayout.SPLIT:
-        first, second = slice(0, half), slice(half, 2 * half)
-    else:
-        first, second = slice(0, 2 * half, 2), slice(1, 2 * half, 2)
-    c, s = cos[:, None, :], sin[:, None, :]
-    a, b, y = x[..., first], x[..., second], x.copy()
-    y[..., first], y[..., second] = a * c - b * s, a * s + b * c
-    return y
 
 
 @dataclass(frozen=True)
@@ -107,37 +87,3 @@ class Attention(Launch):
     def operations(self) -> int:
         span = min(self.window or self.len, self.len)
         return 2 * self.rows * self.heads * span * (self.hd + self.vd)
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionShape:
-    """What attention depends on besides its arrays: the first row's position, scale, window, soft cap."""
-
-    start: int
-    scale: float
-    window: int
-    cap: float
-
-
-def attend(q: F64, keys: F64, values: F64, sinks: F64 | None, shape: AttentionShape) -> F64:
-    """Attention's float64 meaning: q rows × groups × group × hd, keys len × groups × hd, values len × groups × vd."""
-    out = np.empty((*q.shape[:3], values.shape[2]))
-    for r in range(len(q)):
-        end = shape.start + r + 1
-        first = max(0, end - shape.window) if shape.window else 0
-        s = shape.scale * np.einsum("hgd,phd->hgp", q[r], keys[first:end])
-        if shape.cap > 0:
-            s = shape.cap * np.tanh(s / shape.cap)
-        out[r] = np.einsum("hgp,phd->hgd", _softmax(s, sinks), values[first:end])
-    return out
-
-
-def _softmax(s: F64, sinks: F64 | None) -> F64:
-    top = s.max(axis=-1, keepdims=True)
-    if sinks is not None:
-        top = np.maximum(top, sinks[..., None])
-    e = np.exp(s - top)
-    total = e.sum(axis=-1, keepdims=True)
-    if sinks is not None:
-        total = total + np.exp(sinks[..., None] - top)
-    return np.asarray(e / total)

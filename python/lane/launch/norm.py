@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lane.launch.meaning.norm import normed
 from lane.launch.record import Launch, Memory, Read, Write
 
 
@@ -27,13 +28,9 @@ class Norm(Launch):
 
     def compute(self, memory: Memory) -> None:
         x = memory.plain(self.x)[: self.rows * self.cols].astype(np.float64).reshape(self.rows, self.cols)
-        if self.centre:
-            x = x - x.mean(axis=1, keepdims=True)
-        y = x / np.sqrt((x * x).mean(axis=1, keepdims=True) + self.eps)
-        if self.w is not None:
-            y = y * memory.plain(self.w)[: self.cols]
-        if self.bias is not None:
-            y = y + memory.plain(self.bias)[: self.cols]
+        w = None if self.w is None else memory.plain(self.w)[: self.cols]
+        bias = None if self.bias is None else memory.plain(self.bias)[: self.cols]
+        y = normed(x, w, bias, self.eps, self.centre)
         memory.plain(self.out)[: y.size] = y.reshape(-1)
 
     def operations(self) -> int:

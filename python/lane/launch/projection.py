@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lane.launch.meaning.product import product
 from lane.launch.record import F32, F64, I8, QUANT_BLOCK_ELEMS, Form, Launch, Matrix, Memory, Read, Write
 
 SECOND_WORD_STEPS = 254  # a second word counts in 1/254 of the first's scale: half a step each way over ±127
@@ -95,7 +96,7 @@ class Gemv(Launch):
     def compute(self, memory: Memory) -> None:
         source = memory.quantised(self.x) if self.quant else memory.plain(self.x).astype(np.float64)
         x = source[: self.m * self.k].reshape(self.m, self.k)
-        memory.plain(self.y)[: self.m * self.n] = (x @ memory.matrix(self.w).T).reshape(-1)
+        memory.plain(self.y)[: self.m * self.n] = product(x, memory.matrix(self.w)).reshape(-1)
 
     def operations(self) -> int:
         return 2 * self.m * self.n * self.k

@@ -39,13 +39,13 @@ class FormKey:
     def __post_init__(self) -> None:
         if not 1 <= self.rows <= MAX_CHUNK_ROWS:
             raise UsageError(f"plan: a step of {self.rows} rows, allowed 1 to {MAX_CHUNK_ROWS}")
-        if self.sequences != 1:
-            raise UsageError(f"plan: a step of {self.sequences} sequences, allowed 1: there are no batch forms yet")
+        if self.sequences < 1 or (self.sequences > 1 and self.rows > 1):
+            raise UsageError(f"plan: a step of {self.sequences} sequences of {self.rows} rows, allowed 1 of either")
         if self.rows == 1:
             object.__setattr__(self, "head", Head.LAST)
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, head {self.head.value}"
+        return f"{self.rows} rows, head {self.head.value}" if self.sequences == 1 else f"{self.sequences} sequences"
 
 
 DECODE = FormKey(1)

@@ -12,9 +12,11 @@ import pytest
 
 from lane import _core
 from lane.errors import CapacityError, UnsupportedError, UsageError
-from lane.launch.attention import Attention, Rope, RopeLayout
+from lane.launch.attention import Attention, Rope
 from lane.launch.data import Gather, SetRow, Slice, View
-from lane.launch.elementwise import Binary, BinaryOp, Scale
+from lane.launch.elementwise import Binary, Scale
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp
 from lane.launch.norm import Norm
 from lane.launch.projection import Gemv, Quant
 from lane.launch.record import Launch, Numerics

@@ -17,8 +17,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lane.launch.attention import Rope, RopeLayout
-from lane.launch.elementwise import Binary, BinaryOp, Scale, SwiGlu, Unary, UnaryOp
+from lane.launch.attention import Rope
+from lane.launch.elementwise import Binary, Scale, SwiGlu, Unary
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
 from lane.launch.norm import Norm
 from lane.launch.record import F64, Numerics
 from tests.py.cpu.checks import EXP, U, check, floats, run_everywhere

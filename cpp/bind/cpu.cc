@@ -2,11 +2,13 @@
 // a form runs. Views of the checkpoint's mapping are kept alive for as long as the program.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -109,11 +111,37 @@ std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const 
   return bound.program.profile(form, state, externals);
 }
 
-void prefill(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows) {
+using AfterStep = std::optional<std::function<void(std::int64_t, std::int64_t)>>;
+
+// The driver's hook: position and rows of each step, to a function of Python's that may take the interpreter back.
+lane::StepHook hook_of(const AfterStep& after) {
+  if (!after) return {};
+  return [&after](const lane::StepRun& step) {
+    nb::gil_scoped_acquire acquire;
+    (*after)(step.pos, std::ssize(step.tokens));
+  };
+}
+
+void prefill(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows, const AfterStep& after) {
   const auto rows = steps.rows(most_rows);
   nb::gil_scoped_release release;
-  lane::prefill(steps, std::span(tokens.data(), tokens.size()), pos, rows);
+  lane::prefill(steps, std::span(tokens.data(), tokens.size()), pos, rows, hook_of(after));
 }
+
+void prefill_all(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows, const Floats& logits,
+                 const AfterStep& after) {
+  const auto rows = steps.rows_all(most_rows);
+  nb::gil_scoped_release release;
+  lane::prefill_all(steps, std::span(tokens.data(), tokens.size()), pos, rows, std::span(logits.data(), logits.size()),
+                    hook_of(after));
+}
+
+void decode(CpuSteps& steps, std::int64_t count, const AfterStep& after) {
+  nb::gil_scoped_release release;
+  lane::decode(steps, count, hook_of(after));
+}
+
+void read_logits(CpuSteps& steps, const Floats& logits) { steps.read_logits(std::span(logits.data(), logits.size())); }
 
 std::vector<std::string> cpu_isas() {
   std::vector<std::string> names;
@@ -163,20 +191,35 @@ void bind_cpu(nb::module_& m) {
            "Runs a form once: each launch's nanoseconds.")
       .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
       .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
-  nb::class_<CpuSteps>(m, "CpuSteps", "Drives a program's forms on one state: prompts and decode steps.")
+  nb::class_<CpuSteps>(m, "CpuSteps",
+                       "Drives a program's forms on one state: prompts and decode steps. `after`, where it is given,\n"
+                       "hears of each step once it has run: its position and its rows.")
       .def(
           "__init__",
           [](CpuSteps* self, BoundProgram& bound, std::int64_t state, std::int64_t token, std::int64_t tokens,
-             std::int64_t pos) { new (self) CpuSteps(bound.program, state, {token, tokens, pos}); },
-          "program"_a, "state"_a, "token"_a, "tokens"_a, "pos"_a, nb::keep_alive<1, 2>(),
-          "A state, and in it the offsets of the decode step's token, of a chunk's tokens, and of the position.")
+             std::int64_t pos, std::int64_t logits, std::int64_t vocab,
+             const std::vector<std::tuple<std::int64_t, std::int64_t>>& carried) {
+            lane::cpu::StepIo io{token, tokens, pos, logits, vocab, {}};
+            for (const auto& [offset, bytes] : carried) io.carried.push_back({offset, bytes});
+            new (self) CpuSteps(bound.program, state, std::move(io));
+          },
+          "program"_a, "state"_a, "token"_a, "tokens"_a, "pos"_a, "logits"_a = 0, "vocab"_a = 0,
+          "carried"_a = std::vector<std::tuple<std::int64_t, std::int64_t>>(), nb::keep_alive<1, 2>(),
+          "A state, and in it the offsets of the decode step's token, of a chunk's tokens, of the position and of the\n"
+          "logits; how many those are; offset and bytes of what `reset` zeroes.")
       .def("add", &CpuSteps::add, "rows"_a, "form"_a, "Says which form has so many rows, and logits of the last.")
-      .def("prefill", prefill, "tokens"_a, "pos"_a, "most_rows"_a,
+      .def("add_all", &CpuSteps::add_all, "rows"_a, "form"_a, "The same of a form with logits of all rows.")
+      .def("reset", &CpuSteps::reset, "Forgets the sequence: the next position is 0.")
+      .def("prefill", prefill, "tokens"_a, "pos"_a, "most_rows"_a, "after"_a = nb::none(),
            "Runs tokens from a position on, by the largest forms that fit, up to so many rows.")
-      .def(
-          "decode", [](CpuSteps& steps, std::int64_t count) { lane::decode(steps, count); }, "count"_a,
-          nb::call_guard<nb::gil_scoped_release>(),
-          "Runs the decode step, each time on the token that the step before chose.");
+      .def("prefill_all", prefill_all, "tokens"_a, "pos"_a, "most_rows"_a, "logits"_a, "after"_a = nb::none(),
+           "The same with logits of every token, one row after the other in `logits`.")
+      .def("decode", decode, "count"_a, "after"_a = nb::none(),
+           "Runs the decode step, each time on the token that the step before chose.")
+      .def("token", &CpuSteps::token, "The token that the last step chose.")
+      .def("set_token", &CpuSteps::set_token, "token"_a, "Chooses the token that the next decode step takes.")
+      .def("position", &CpuSteps::position, "The position of the next token.")
+      .def("read_logits", read_logits, "logits"_a, "The last step's logits of its last row.");
   m.def("cpu_isas", cpu_isas, "The instruction sets that this machine runs, the fastest last.");
   m.def(
       "spec_hash", [] { return lane::spec::kHash; },

@@ -21,8 +21,9 @@ from lane import _core
 from lane.graph.graph import Head
 from lane.launch.record import Numerics
 from lane.launch.table import ALIGNMENT_BYTES
-from lane.pipeline import Lane, open_model
+from lane.pipeline import Options, compile_plan, open_model
 from lane.plan.arena import STRATEGIES
+from lane.plan.plan import FormKey
 from lane.plan.step import LoweredStep
 from lane.schedule.schedule import Schedule
 
@@ -33,9 +34,10 @@ HEADER = ("file", "rows", "arena", "bound", "all rows", "llama.cpp")
 def lane_row(file: Path, rows: int, numerics: Numerics) -> list[float]:
     """Bytes: the arena, its bound, and the arena with all rows' logits in it."""
     _, model = open_model(file)
-    lane = Lane(model, numerics)
-    last = lane.form(rows).arena
-    return [last.total_bytes, last.lower_bound_bytes, bytes_with_logits(lane.form(rows, Head.ALL).schedule)]
+    last, every = FormKey(rows), FormKey(rows, Head.ALL)
+    plan = compile_plan(model, [last, every], Options(numerics))
+    arena = plan.form(last).arena
+    return [arena.total_bytes, arena.lower_bound_bytes, bytes_with_logits(plan.form(every).schedule)]
 
 
 def bytes_with_logits(schedule: Schedule) -> int:

@@ -16,13 +16,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 import numpy.typing as npt
 
 from lane.errors import UsageError
-from lane.models.architecture import Architecture, Config
+from lane.models.architecture import Architecture, Config, named_tensors
 from lane.models.hparams import Hparams
 from lane.models.registry import ARCHITECTURES
 from lane.quant.format import Format
@@ -155,24 +156,23 @@ def make(
 
 
 def plan_tensors(
-    architecture: Architecture, config: Config, formats: tuple[str, str], tied: bool
+    architecture: Architecture[Any], config: Config, formats: tuple[str, str], tied: bool
 ) -> Iterator[TensorPlan]:
     """The tensors that the family requires, and a head of its own unless tied to the embedding."""
     matrix, embedding = (format_named(name) for name in formats)
-    for row in architecture.tensors:
+    for tensor in named_tensors(architecture, config):
+        row = tensor.row
         if not row.required and (row.pattern != HEAD or tied):
             continue
-        layers: list[int | None] = list(range(config.layers)) if "{}" in row.pattern else [None]
-        for layer in layers:
-            shape = tuple(config.dims[d] for d in reversed(row.shape))
-            format = embedding if row.pattern in (EMBEDDING, HEAD) else matrix
-            plan = TensorPlan(row.pattern.format(layer), shape, format if len(shape) > 1 else format_named("F32"))
-            if shape[0] % plan.format.block_elems:
-                raise UsageError(
-                    f"make_checkpoint: '{plan.name}' has rows of {shape[0]} values, "
-                    f"allowed a multiple of {format.block_elems} ({format.name})"
-                )
-            yield plan
+        format = embedding if row.pattern in (EMBEDDING, HEAD) else matrix
+        shape = tensor.shape[::-1]
+        plan = TensorPlan(tensor.name, shape, format_named("F32") if row.plain or len(shape) == 1 else format)
+        if shape[0] % plan.format.block_elems:
+            raise UsageError(
+                f"make_checkpoint: '{plan.name}' has rows of {shape[0]} values, "
+                f"allowed a multiple of {format.block_elems} ({format.name})"
+            )
+        yield plan
 
 
 def block_pool(format: Format, rms: float, rng: np.random.Generator) -> Bytes:
@@ -246,7 +246,7 @@ def _pad(write: object, at: int, alignment: int) -> None:
     write(b"\0" * (-at % alignment))
 
 
-def _architecture(family: str) -> Architecture:
+def _architecture(family: str) -> Architecture[Any]:
     for architecture in ARCHITECTURES:
         if architecture.name == family:
             return architecture

@@ -2,11 +2,13 @@
 // a form runs. Views of the checkpoint's mapping are kept alive for as long as the program.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +36,8 @@ using Tokens = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::de
 using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OwnedBytes = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
 
+constexpr std::int64_t kNoState = -1;  // of forms that touch none
+
 struct BoundProgram {
   CpuProgram program;
   std::vector<Bytes> matrices;  // what add_matrix was given: the mapping must stay
@@ -50,12 +54,22 @@ std::int64_t add_matrix(BoundProgram& bound, std::int64_t type_id, std::int64_t 
   return index;
 }
 
-void write_pool(BoundProgram& bound, std::int64_t offset, const Bytes& bytes) {
-  bound.program.write_pool(offset, std::as_bytes(std::span(bytes.data(), bytes.size())));
+lane::spec::Space space_of(std::int64_t space) {
+  if (space < 0 || space >= std::ssize(lane::spec::kSpaceNames)) {
+    throw nb::value_error(("space: found " + std::to_string(space) + ", allowed 0 to " +
+                           std::to_string(std::ssize(lane::spec::kSpaceNames) - 1))
+                              .c_str());
+  }
+  return static_cast<lane::spec::Space>(space);
 }
 
-OwnedBytes read_pool(BoundProgram& bound, std::int64_t offset, std::int64_t count) {
-  auto owned = std::make_unique<std::vector<std::byte>>(bound.program.read_pool(offset, count));
+void write_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, const Bytes& bytes, std::int64_t state) {
+  bound.program.write(space_of(space), state, offset, std::as_bytes(std::span(bytes.data(), bytes.size())));
+}
+
+OwnedBytes read_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offset, std::int64_t count,
+                      std::int64_t state) {
+  auto owned = std::make_unique<std::vector<std::byte>>(bound.program.read(space_of(space), state, offset, count));
   std::byte* data = owned->data();
   nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });
   owned.release();
@@ -102,23 +116,58 @@ std::vector<CpuProgram::External> externals_of(const std::vector<Floats>& arrays
   return externals;
 }
 
-void run(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays, std::int64_t repeat) {
+void run(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays, std::int64_t repeat,
+         std::int64_t state) {
   const auto externals = externals_of(arrays);
   nb::gil_scoped_release release;
-  bound.program.run(form, externals, repeat);
+  bound.program.run(form, state, externals, repeat);
 }
 
-std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays) {
+void run_launches(BoundProgram& bound, std::int64_t form, std::int64_t first, std::int64_t end,
+                  const std::vector<Floats>& arrays, std::int64_t state) {
   const auto externals = externals_of(arrays);
   nb::gil_scoped_release release;
-  return bound.program.profile(form, externals);
+  bound.program.run_launches(form, state, externals, first, end);
 }
 
-void prefill(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows) {
+std::vector<std::int64_t> profile(BoundProgram& bound, std::int64_t form, const std::vector<Floats>& arrays,
+                                  std::int64_t state) {
+  const auto externals = externals_of(arrays);
+  nb::gil_scoped_release release;
+  return bound.program.profile(form, state, externals);
+}
+
+using AfterStep = std::optional<std::function<void(std::int64_t, std::int64_t)>>;
+
+// The driver's hook: position and rows of each step, to a function of Python's that may take the interpreter back.
+lane::StepHook hook_of(const AfterStep& after) {
+  if (!after) return {};
+  return [&after](const lane::StepRun& step) {
+    nb::gil_scoped_acquire acquire;
+    (*after)(step.pos, std::ssize(step.tokens));
+  };
+}
+
+void prefill(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows, const AfterStep& after) {
   const auto rows = steps.rows(most_rows);
   nb::gil_scoped_release release;
-  lane::prefill(steps, std::span(tokens.data(), tokens.size()), pos, rows);
+  lane::prefill(steps, std::span(tokens.data(), tokens.size()), pos, rows, hook_of(after));
 }
+
+void prefill_all(CpuSteps& steps, const Tokens& tokens, std::int64_t pos, std::int64_t most_rows, const Floats& logits,
+                 const AfterStep& after) {
+  const auto rows = steps.rows_all(most_rows);
+  nb::gil_scoped_release release;
+  lane::prefill_all(steps, std::span(tokens.data(), tokens.size()), pos, rows, std::span(logits.data(), logits.size()),
+                    hook_of(after));
+}
+
+void decode(CpuSteps& steps, std::int64_t count, const AfterStep& after) {
+  nb::gil_scoped_release release;
+  lane::decode(steps, count, hook_of(after));
+}
+
+void read_logits(CpuSteps& steps, const Floats& logits) { steps.read_logits(std::span(logits.data(), logits.size())); }
 
 std::vector<std::string> cpu_isas() {
   std::vector<std::string> names;
@@ -140,37 +189,65 @@ void bind_cpu(nb::module_& m) {
       .def("add_matrix", add_matrix, "type_id"_a, "rows"_a, "cols"_a, "runs"_a,
            "The index of a matrix in place: ggml's type number, and runs of whole rows as (bytes, row count).")
       .def(
-          "set_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.set_pool(bytes); }, "bytes"_a,
-          "Allocates the pool, zeroed. Before the first form.")
-      .def("write_pool", write_pool, "offset"_a, "data"_a)
-      .def("read_pool", read_pool, "offset"_a, "bytes"_a)
+          "grow_pool", [](BoundProgram& b, std::int64_t bytes) { b.program.grow_pool(bytes); }, "bytes"_a,
+          "A pool of at least so many bytes; what is new of it is zero.")
       .def(
-          "zero_pool",
-          [](BoundProgram& b, std::int64_t offset, std::int64_t bytes) { b.program.zero_pool(offset, bytes); },
-          "offset"_a, "bytes"_a)
+          "grow_states", [](BoundProgram& b, std::int64_t bytes) { b.program.grow_states(bytes); }, "bytes"_a,
+          "States of at least so many bytes; what is new of them is zero.")
+      .def(
+          "open_state", [](BoundProgram& b) { return b.program.open_state(); }, "The number of a new state, all zero.")
+      .def(
+          "close_state", [](BoundProgram& b, std::int64_t state) { b.program.close_state(state); }, "state"_a)
+      .def("write", write_bytes, "space"_a, "offset"_a, "data"_a, "state"_a = kNoState,
+           "`space`: the ordinal in lane.launch.table.Space, of the arena, the pool or a state.")
+      .def("read", read_bytes, "space"_a, "offset"_a, "bytes"_a, "state"_a = kNoState)
+      .def(
+          "zero",
+          [](BoundProgram& b, std::int64_t space, std::int64_t offset, std::int64_t bytes, std::int64_t state) {
+            b.program.zero(space_of(space), state, offset, bytes);
+          },
+          "space"_a, "offset"_a, "bytes"_a, "state"_a = kNoState)
       .def("add_form", add_form, "table"_a, "launches"_a, "arena_bytes"_a,
            "The index of a form: its buffer table (lane.launch.table), and each launch's kind, scratch and record in one "
            "array (lane.launch.words).")
-      .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "Runs a form `repeat` times; writes `externals`.")
-      .def("profile", profile, "form"_a, "externals"_a, "Runs a form once: each launch's nanoseconds.")
+      .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "state"_a = kNoState,
+           "Runs a form `repeat` times on a state; writes `externals`.")
+      .def("run_launches", run_launches, "form"_a, "first"_a, "end"_a, "externals"_a, "state"_a = kNoState,
+           "Runs the launches [first, end) of a form once; the arena keeps what it holds from call to call.")
+      .def("profile", profile, "form"_a, "externals"_a, "state"_a = kNoState,
+           "Runs a form once: each launch's nanoseconds.")
       .def_prop_ro("scratch_bytes", [](const BoundProgram& b) { return b.program.scratch_bytes(); })
       .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
       .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
-  nb::class_<CpuSteps>(m, "CpuSteps", "Drives a program's forms: prompts and decode steps.")
+  nb::class_<CpuSteps>(m, "CpuSteps",
+                       "Drives a program's forms on one state: prompts and decode steps. `after`, where it is given,\n"
+                       "hears of each step once it has run: its position and its rows.")
       .def(
           "__init__",
-          [](CpuSteps* self, BoundProgram& bound, std::int64_t token, std::int64_t tokens, std::int64_t pos) {
-            new (self) CpuSteps(bound.program, {token, tokens, pos});
+          [](CpuSteps* self, BoundProgram& bound, std::int64_t state, std::int64_t token, std::int64_t tokens,
+             std::int64_t pos, std::int64_t logits, std::int64_t vocab,
+             const std::vector<std::tuple<std::int64_t, std::int64_t>>& carried) {
+            lane::cpu::StepIo io{token, tokens, pos, logits, vocab, {}};
+            for (const auto& [offset, bytes] : carried) io.carried.push_back({offset, bytes});
+            new (self) CpuSteps(bound.program, state, std::move(io));
           },
-          "program"_a, "token"_a, "tokens"_a, "pos"_a, nb::keep_alive<1, 2>(),
-          "Pool offsets of the decode step's token, of a chunk's tokens, and of the position.")
+          "program"_a, "state"_a, "token"_a, "tokens"_a, "pos"_a, "logits"_a = 0, "vocab"_a = 0,
+          "carried"_a = std::vector<std::tuple<std::int64_t, std::int64_t>>(), nb::keep_alive<1, 2>(),
+          "A state, and in it the offsets of the decode step's token, of a chunk's tokens, of the position and of the\n"
+          "logits; how many those are; offset and bytes of what `reset` zeroes.")
       .def("add", &CpuSteps::add, "rows"_a, "form"_a, "Says which form has so many rows, and logits of the last.")
-      .def("prefill", prefill, "tokens"_a, "pos"_a, "most_rows"_a,
+      .def("add_all", &CpuSteps::add_all, "rows"_a, "form"_a, "The same of a form with logits of all rows.")
+      .def("reset", &CpuSteps::reset, "Forgets the sequence: the next position is 0.")
+      .def("prefill", prefill, "tokens"_a, "pos"_a, "most_rows"_a, "after"_a = nb::none(),
            "Runs tokens from a position on, by the largest forms that fit, up to so many rows.")
-      .def(
-          "decode", [](CpuSteps& steps, std::int64_t count) { lane::decode(steps, count); }, "count"_a,
-          nb::call_guard<nb::gil_scoped_release>(),
-          "Runs the decode step, each time on the token that the step before chose.");
+      .def("prefill_all", prefill_all, "tokens"_a, "pos"_a, "most_rows"_a, "logits"_a, "after"_a = nb::none(),
+           "The same with logits of every token, one row after the other in `logits`.")
+      .def("decode", decode, "count"_a, "after"_a = nb::none(),
+           "Runs the decode step, each time on the token that the step before chose.")
+      .def("token", &CpuSteps::token, "The token that the last step chose.")
+      .def("set_token", &CpuSteps::set_token, "token"_a, "Chooses the token that the next decode step takes.")
+      .def("position", &CpuSteps::position, "The position of the next token.")
+      .def("read_logits", read_logits, "logits"_a, "The last step's logits of its last row.");
   m.def("cpu_needs", cpu_needs, "table"_a, "launches"_a, "matrices"_a, "numerics"_a, "threads"_a, "isa"_a = nb::none(),
         "Of each launch of a form, as add_form takes it, the bytes of scratch and those for each thread. A matrix is "
         "ggml's type number, rows and columns.");

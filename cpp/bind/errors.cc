@@ -11,14 +11,11 @@ namespace {
 
 const char* class_name(lane::ErrorKind kind) {
   switch (kind) {
-    case lane::ErrorKind::kUsage:
-      return "UsageError";
-    case lane::ErrorKind::kCheckpoint:
-      return "CheckpointError";
-    case lane::ErrorKind::kUnsupported:
-      return "UnsupportedError";
-    case lane::ErrorKind::kCapacity:
-      return "CapacityError";
+#define LANE_CLASS(kind, code, name) \
+  case lane::ErrorKind::k##kind:     \
+    return name;
+    LANE_ERROR_KINDS(LANE_CLASS)
+#undef LANE_CLASS
   }
   return "LaneError";
 }

@@ -27,7 +27,7 @@ std::vector<int64_t> carve_pool(const std::vector<int64_t>& sizes, int64_t plann
 
 void bind_runtime(nb::module_& m) {
   m.def("carve_pool", &carve_pool, "sizes"_a, "planned_bytes"_a, "alignment_bytes"_a,
-        "The offset of each part of a pool; CapacityError unless they take exactly the bytes planned.");
+        "The offset of each part of a pool; LaneError unless they take exactly the bytes planned.");
   m.def(
       "choose_residence",
       [](const std::vector<int64_t>& matrix_bytes, int64_t arena_bytes, int64_t fixed_bytes, int64_t device_bytes) {

@@ -34,18 +34,25 @@ BufferRow read_row(const std::int64_t* columns, std::int64_t buffer) {
   return row;
 }
 
+bool is_kept(int base) { return base == kPoolBase || base == kStateBase; }
+
+struct Region {
+  Base base;
+  const char* name;
+  std::int64_t bytes;
+};
+
+Region region_of(spec::Space space, const Room& room) {
+  if (space == spec::Space::kArena) return {kArenaBase, "arena", room.arena};
+  if (space == spec::Space::kPool) return {kPoolBase, "pool", room.pool};
+  return {kStateBase, "state", room.state};
+}
+
 }  // namespace
 
 Binder::Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
-               spec::Numerics numerics, std::int64_t arena_bytes, std::int64_t pool_bytes, const Kernels& kernels,
-               int threads, bool measuring)
-    : matrices_(matrices),
-      numerics_(numerics),
-      arena_bytes_(arena_bytes),
-      pool_bytes_(pool_bytes),
-      kernels_(kernels),
-      threads_(threads),
-      measuring_(measuring) {
+               spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads, bool measuring)
+    : matrices_(matrices), numerics_(numerics), room_(room), kernels_(kernels), threads_(threads), measuring_(measuring) {
   for (std::int64_t i = 0; i < buffers; ++i) {
     buffers_.push_back(read_row(table + i * spec::kTableColumns, i));
     const BufferRow& row = buffers_.back();
@@ -62,7 +69,7 @@ Binder::Binder(const std::int64_t* table, std::int64_t buffers, const std::vecto
 
 void Binder::begin(std::int64_t launch, const char* kind, spec::Ref scratch) {
   for (const Footprint& touched : footprints_) {
-    if (touched.written && touched.base == kPoolBase) pool_writes_.push_back(touched);
+    if (touched.written && is_kept(touched.base)) kept_writes_.push_back(touched);
   }
   footprints_.clear();
   scratch_ = scratch;
@@ -107,15 +114,14 @@ Operand Binder::array(const BufferRow& buffer, const char* field, const char* wh
   if (buffer.space == spec::Space::kMatrix) refuse(name.c_str(), "a matrix", "an array");
   Operand operand = {kFirstExternalBase + static_cast<int>(buffer.plain), 0};
   if (buffer.space != spec::Space::kExternal) {
-    const bool arena = buffer.space == spec::Space::kArena;
-    operand = {arena ? kArenaBase : kPoolBase, offset_bytes};
-    const std::int64_t room = arena ? arena_bytes_ : pool_bytes_;
+    const Region region = region_of(buffer.space, room_);
+    operand = {region.base, offset_bytes};
     if (offset_bytes % elem_bytes != 0) {
       refuse(name.c_str(), "offset " + std::to_string(offset_bytes), "a multiple of " + std::to_string(elem_bytes));
     }
-    if (offset_bytes > room || elems > (room - offset_bytes) / elem_bytes) {
+    if (offset_bytes > region.bytes || elems > (region.bytes - offset_bytes) / elem_bytes) {
       refuse(name.c_str(), std::to_string(elems) + " elements at byte " + std::to_string(offset_bytes),
-             std::string(arena ? "the arena's " : "the pool's ") + std::to_string(room) + " bytes");
+             std::string("the ") + region.name + "'s " + std::to_string(region.bytes) + " bytes");
     }
   }
   footprints_.push_back({operand.base, operand.offset_bytes, operand.offset_bytes + elems * elem_bytes, written});
@@ -169,9 +175,9 @@ const Matrix& Binder::matrix(spec::Ref ref, const char* field, std::int64_t rows
 
 // An index is checked when a run begins, so no launch of the form may have written it by the time it is used.
 void Binder::check_unwritten(const char* field, Operand index, std::int64_t bytes) const {
-  if (index.base != kPoolBase) refuse(field, "an array that a launch computes", "a parameter in the pool");
-  for (const Footprint& write : pool_writes_) {
-    if (write.offset < index.offset_bytes + bytes && index.offset_bytes < write.end) {
+  if (!is_kept(index.base)) refuse(field, "an array that a launch computes", "a parameter in the pool or the state");
+  for (const Footprint& write : kept_writes_) {
+    if (write.base == index.base && write.offset < index.offset_bytes + bytes && index.offset_bytes < write.end) {
       refuse(field, "a parameter that an earlier launch of the form writes", "one that holds still");
     }
   }

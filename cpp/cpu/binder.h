@@ -49,12 +49,16 @@ struct BufferRow {
   std::int64_t plain, words, second, scales;
 };
 
+// Bytes of the allocations that arrays may lie in.
+struct Room {
+  std::int64_t arena, pool, state;
+};
+
 class Binder {
  public:
   // `measuring`: launches are bound to learn what they need; they have no scratch yet and will not run.
   Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
-         spec::Numerics numerics, std::int64_t arena_bytes, std::int64_t pool_bytes, const Kernels& kernels,
-         int threads, bool measuring = false);
+         spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads, bool measuring = false);
 
   // What follows is about this launch, whose scratch is the buffer `scratch`.
   void begin(std::int64_t launch, const char* kind, spec::Ref scratch);
@@ -113,7 +117,7 @@ class Binder {
 
   const std::vector<std::unique_ptr<Matrix>>& matrices_;
   const spec::Numerics numerics_;
-  const std::int64_t arena_bytes_, pool_bytes_;
+  const Room room_;
   const Kernels& kernels_;
   const int threads_;
   const bool measuring_;
@@ -121,9 +125,9 @@ class Binder {
   std::int64_t launch_ = 0;
   const char* kind_ = "";
   spec::Ref scratch_ = spec::kNone;
-  Needs needs_;                          // of the launch
-  std::vector<Footprint> footprints_;    // of the launch
-  std::vector<Footprint> pool_writes_;   // of the launches before it
+  Needs needs_;                         // of the launch
+  std::vector<Footprint> footprints_;   // of the launch
+  std::vector<Footprint> kept_writes_;  // outside the arena, of the launches before it
   std::vector<IndexRule> rules_;
   std::vector<std::int64_t> external_elems_;
   std::int64_t thread_bytes_ = 0;

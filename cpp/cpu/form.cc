@@ -102,6 +102,7 @@ std::vector<KindKernel> kind_kernels() {
 }
 
 void Form::add_op(std::unique_ptr<Op> op, const std::vector<Footprint>& touched) {
+  for (const Footprint& bytes : touched) touches_state_ = touches_state_ || bytes.base == kStateBase;
   if (op == nullptr) return;
   bool solo = true;
   for (int phase = 0; phase < op->phases(); ++phase) solo = solo && op->solo(phase);
@@ -146,9 +147,10 @@ void Form::make_wait(std::size_t step) {
   std::erase_if(pending_, [step](const Pending& before) { return before.step < step; });
 }
 
-void Form::run_alone(Worker& worker) const noexcept {
+void Form::run_some(Worker& worker, std::int64_t first, std::int64_t end) const noexcept {
   for (const Step& step : steps_) {
     for (const Phase& phase : step.phases) {
+      if (phase.launch < first || phase.launch >= end) continue;
       if (phase.number == 0) worker.prepared = nullptr;
       const std::int64_t tasks = phase.op->tasks(worker.bases, phase.number);
       for (std::int64_t task = 0; task < tasks; ++task) phase.op->run(worker, phase.number, task);

@@ -19,8 +19,9 @@ class Form {
   // `words`: for each launch its kind's number, its scratch, then its record.
   Form(const std::int64_t* words, std::int64_t count, Binder& binder);
 
-  // One run of the launches, on one thread.
-  void run_alone(Worker& worker) const noexcept;
+  // One run of the launches, on one thread; or of those from `first` up to `end`.
+  void run_alone(Worker& worker) const noexcept { run_some(worker, 0, launches_); }
+  void run_some(Worker& worker, std::int64_t first, std::int64_t end) const noexcept;
 
   // Rounds, each one run of the launches by a team. Thread 0 begins a round when the one before is over, or ends them
   // all; the others await it; all walk it. Thread 0's walk returns when the round is over, the others' may before.
@@ -37,6 +38,7 @@ class Form {
   void check_indices(const Bases& bases) const;
 
   std::int64_t launches() const { return launches_; }
+  bool touches_state() const { return touches_state_; }  // a sequence's own memory
   const std::vector<std::int64_t>& external_elems() const { return external_elems_; }
 
  private:
@@ -69,6 +71,7 @@ class Form {
   void run_tasks(std::size_t step, Worker& worker, std::uint32_t round) noexcept;
 
   std::int64_t launches_ = 0;
+  bool touches_state_ = false;
   std::vector<std::unique_ptr<Op>> ops_;
   std::vector<Step> steps_;
   std::unique_ptr<Progress> progress_;

@@ -16,8 +16,9 @@ std::vector<Needs> measure_form(std::span<const std::int64_t> table, std::span<c
   for (const MatrixShape& m : matrices) {
     shapes.push_back(std::make_unique<Matrix>(matrix_of(with, m.type_id, m.rows, m.cols)));
   }
-  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, shapes, numerics_at(numerics), kAnywhere,
-                kAnywhere, with, threads, /*measuring=*/true);
+  const Room room = {kAnywhere, kAnywhere, kAnywhere};
+  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, shapes, numerics_at(numerics), room, with, threads,
+                /*measuring=*/true);
   return measure(words.data(), std::ssize(words), binder);
 }
 

@@ -11,7 +11,7 @@
 namespace lane::cpu {
 
 // The allocations, by number. Arrays that the caller binds for a run follow.
-enum Base : int { kArenaBase, kPoolBase, kFirstExternalBase };
+enum Base : int { kArenaBase, kPoolBase, kStateBase, kFirstExternalBase };
 
 struct Operand {
   int base = -1;  // -1: the launch has no such operand

@@ -33,6 +33,14 @@ std::exception_ptr find_refusal(const Form& form, const Bases& bases) noexcept {
   }
 }
 
+// What lives across steps: at least this many bytes, those that were there as they were.
+void grow_kept(Allocation& memory, std::int64_t bytes) {
+  if (bytes <= memory.bytes()) return;
+  Allocation wider(bytes);
+  if (memory.bytes() > 0) std::memcpy(wider.get(), memory.get(), static_cast<std::size_t>(memory.bytes()));
+  memory = std::move(wider);
+}
+
 }  // namespace
 
 CpuProgram::CpuProgram(int threads, std::int64_t numerics, const std::string& isa)
@@ -61,36 +69,68 @@ std::int64_t CpuProgram::add_matrix(std::int64_t type_id, std::int64_t rows, std
   return std::ssize(matrices_) - 1;
 }
 
-void CpuProgram::set_pool(std::int64_t bytes) {
+void CpuProgram::grow_pool(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (!forms_.empty()) refuse("pool", "a new pool after the first form", "one pool, before any form");
   if (bytes < 0) refuse("pool bytes", std::to_string(bytes), "0 up");
-  pool_ = Allocation(bytes);
+  grow_kept(pool_, bytes);
 }
 
-std::byte* CpuProgram::pool_at(std::int64_t offset, std::int64_t bytes) const {
-  if (offset < 0 || bytes < 0 || offset > pool_.bytes() || bytes > pool_.bytes() - offset) {
-    refuse("pool access", std::to_string(bytes) + " bytes at " + std::to_string(offset),
-           "within its " + std::to_string(pool_.bytes()) + " bytes");
-  }
-  return pool_.get() + offset;
-}
-
-void CpuProgram::write_pool(std::int64_t offset, std::span<const std::byte> bytes) {
+void CpuProgram::grow_states(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  std::byte* to = pool_at(offset, std::ssize(bytes));
+  if (bytes < 0) refuse("state bytes", std::to_string(bytes), "0 up");
+  for (auto& [number, memory] : states_) grow_kept(memory, bytes);
+  state_bytes_ = std::max(state_bytes_, bytes);
+}
+
+std::int64_t CpuProgram::open_state() {
+  const std::lock_guard lock(mutex_);
+  states_.emplace(next_state_, Allocation(state_bytes_));
+  return next_state_++;
+}
+
+void CpuProgram::close_state(std::int64_t state) {
+  const std::lock_guard lock(mutex_);
+  state_at(state);
+  states_.erase(state);
+}
+
+Allocation& CpuProgram::state_at(std::int64_t state) {
+  const auto found = states_.find(state);
+  if (found == states_.end()) refuse("state", std::to_string(state), "one that is open");
+  return found->second;
+}
+
+std::byte* CpuProgram::at(spec::Space space, std::int64_t state, std::int64_t offset, std::int64_t bytes) {
+  const std::string name = spec::kSpaceNames[static_cast<std::size_t>(space)];
+  if (space != spec::Space::kArena && space != spec::Space::kPool && space != spec::Space::kState) {
+    refuse("space", name, "arena, pool or state");
+  }
+  const Allocation& memory = space == spec::Space::kArena  ? arena_
+                             : space == spec::Space::kPool ? pool_
+                                                           : state_at(state);
+  if (offset < 0 || bytes < 0 || offset > memory.bytes() || bytes > memory.bytes() - offset) {
+    refuse(name + " access", std::to_string(bytes) + " bytes at " + std::to_string(offset),
+           "within its " + std::to_string(memory.bytes()) + " bytes");
+  }
+  return memory.get() + offset;
+}
+
+void CpuProgram::write(spec::Space space, std::int64_t state, std::int64_t offset, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  std::byte* to = at(space, state, offset, std::ssize(bytes));
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
-std::vector<std::byte> CpuProgram::read_pool(std::int64_t offset, std::int64_t bytes) {
+std::vector<std::byte> CpuProgram::read(spec::Space space, std::int64_t state, std::int64_t offset,
+                                        std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const std::byte* from = pool_at(offset, bytes);
+  const std::byte* from = at(space, state, offset, bytes);
   return {from, from + bytes};
 }
 
-void CpuProgram::zero_pool(std::int64_t offset, std::int64_t bytes) {
+void CpuProgram::zero(spec::Space space, std::int64_t state, std::int64_t offset, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  std::byte* to = pool_at(offset, bytes);
+  std::byte* to = at(space, state, offset, bytes);
   if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
 }
 
@@ -109,8 +149,9 @@ std::int64_t CpuProgram::add_form(std::span<const std::int64_t> table, std::span
            "a multiple of " + std::to_string(spec::kTableColumns));
   }
   if (arena_bytes < 0) refuse("arena bytes", std::to_string(arena_bytes), "0 up");
-  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, matrices_, numerics_, arena_bytes, pool_.bytes(),
-                kernels_, team_.threads());
+  const Room room = {arena_bytes, pool_.bytes(), state_bytes_};
+  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, matrices_, numerics_, room, kernels_,
+                team_.threads());
   auto form = std::make_unique<Form>(words.data(), std::ssize(words), binder);
   grow(arena_, arena_bytes);
   for (Allocation& scratch : scratch_) grow(scratch, binder.thread_bytes());
@@ -125,12 +166,13 @@ Form& CpuProgram::form_at(std::int64_t form) {
   return *forms_[static_cast<std::size_t>(form)];
 }
 
-Bases CpuProgram::bases_for(const Form& form, const std::vector<External>& externals) const {
+Bases CpuProgram::bases_for(const Form& form, std::int64_t state, const std::vector<External>& externals) {
   const std::vector<std::int64_t>& wanted = form.external_elems();
   if (externals.size() != wanted.size()) {
     refuse("external arrays", std::to_string(externals.size()), std::to_string(wanted.size()));
   }
-  Bases bases = {arena_.get(), pool_.get()};
+  std::byte* own = form.touches_state() ? state_at(state).get() : nullptr;
+  Bases bases = {arena_.get(), pool_.get(), own};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (externals[i].elems < wanted[i]) {
       refuse("external array " + std::to_string(i) + ": elements", std::to_string(externals[i].elems),
@@ -151,12 +193,13 @@ Worker CpuProgram::worker_for(const Bases& bases, int thread) const {
   return {kernels_, bases, scratch_[static_cast<std::size_t>(thread)].get()};
 }
 
-void CpuProgram::run(std::int64_t number, const std::vector<External>& externals, std::int64_t repeat) {
+void CpuProgram::run(std::int64_t number, std::int64_t state, const std::vector<External>& externals,
+                     std::int64_t repeat) {
   const std::lock_guard lock(mutex_);
   Form& form = form_at(number);
   if (repeat < 0) refuse("repeat", std::to_string(repeat), "0 up");
   if (repeat == 0) return;
-  const Bases bases = bases_for(form, externals);
+  const Bases bases = bases_for(form, state, externals);
   form.check_indices(bases);
   const std::uint32_t first = form.next_round();
   std::exception_ptr refused;  // of thread 0's alone
@@ -182,10 +225,25 @@ void CpuProgram::run(std::int64_t number, const std::vector<External>& externals
   if (refused != nullptr) std::rethrow_exception(refused);
 }
 
-std::vector<std::int64_t> CpuProgram::profile(std::int64_t number, const std::vector<External>& externals) {
+void CpuProgram::run_launches(std::int64_t number, std::int64_t state, const std::vector<External>& externals,
+                              std::int64_t first, std::int64_t end) {
   const std::lock_guard lock(mutex_);
   Form& form = form_at(number);
-  const Bases bases = bases_for(form, externals);
+  if (first < 0 || end > form.launches() || first > end) {
+    refuse("launches", std::to_string(first) + " to " + std::to_string(end),
+           "a range within 0 to " + std::to_string(form.launches()));
+  }
+  const Bases bases = bases_for(form, state, externals);
+  form.check_indices(bases);
+  Worker worker = worker_for(bases, 0);
+  form.run_some(worker, first, end);
+}
+
+std::vector<std::int64_t> CpuProgram::profile(std::int64_t number, std::int64_t state,
+                                              const std::vector<External>& externals) {
+  const std::lock_guard lock(mutex_);
+  Form& form = form_at(number);
+  const Bases bases = bases_for(form, state, externals);
   form.check_indices(bases);
   const std::uint32_t round = form.next_round();
   form.begin_round(bases);

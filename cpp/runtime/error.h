@@ -1,19 +1,18 @@
-// Every error that the C++ half raises on purpose: one class with a kind. The kinds are the classes of
-// lane.errors, which the bindings raise in its place; an emitted program exits with the kind's exit code.
-// A message names the stage, the object, the value found and the value allowed.
+// Every error that the C++ half raises on purpose: one class with a kind. The kinds are the classes of lane.errors,
+// which declares them once: the bindings raise the class in an error's place, an emitted program exits with the kind's
+// code, and the C interface returns it. A message names the stage, the object, the value found and the value allowed.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 
+#include "lane_errors.h"
+
 namespace lane {
 
-enum class ErrorKind {
-  kUsage = 2,        // a request that makes no sense
-  kCheckpoint = 3,   // a file that is malformed, truncated, or lacks something it must have
-  kUnsupported = 4,  // well formed, but not something that lane runs
-  kCapacity = 5,     // does not fit
-};
+#define LANE_KIND(kind, code, name) k##kind = code,
+enum class ErrorKind { LANE_ERROR_KINDS(LANE_KIND) };
+#undef LANE_KIND
 
 class Error : public std::runtime_error {
  public:

@@ -74,6 +74,7 @@ GgufIdentity GgufFile::identity() const {
   Sha256 heads;
   for (const Part& part : parts_) {
     identity.part_bytes.push_back(part.file.bytes().size());
+    identity.head_bytes.push_back(part.data_offset);
     heads.update(part.file.bytes().first(part.data_offset));
   }
   identity.head_sha256 = heads.finish();

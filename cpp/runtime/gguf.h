@@ -11,21 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cpp/runtime/gguf_identity.h"
 #include "cpp/runtime/gguf_part.h"
 #include "cpp/runtime/mapped_file.h"
-#include "cpp/runtime/sha256.h"
 
 namespace lane {
-
-// What tells a checkpoint from another without reading its weights: the size of each file, and the SHA-256 of all
-// that precedes the data sections, file after file. For a single file it is what `head -c DATA_OFFSET | sha256sum`
-// says.
-struct GgufIdentity {
-  std::vector<uint64_t> part_bytes;
-  Sha256Digest head_sha256;
-
-  bool operator==(const GgufIdentity&) const = default;
-};
 
 class GgufFile {
  public:

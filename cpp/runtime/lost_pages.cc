@@ -1,5 +1,7 @@
 #include "cpp/runtime/lost_pages.h"
 
+#ifndef LANE_NO_LOST_PAGES
+
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -110,3 +112,5 @@ WatchedRange::~WatchedRange() {
 bool WatchedRange::lost() const { return slot_ != nullptr && slot_->lost; }
 
 }  // namespace lane
+
+#endif  // LANE_NO_LOST_PAGES

@@ -3,13 +3,26 @@
 // zeros instead, from there to the range's end, and `lost` says so: whoever has read asks afterwards.
 //
 // The signal's handler is the process's. It is taken when the first range is watched, and what falls in no such range
-// goes to the handler that was there before.
+// goes to the handler that was there before. A process that wants its signals for itself is built with
+// LANE_NO_LOST_PAGES: nothing is watched then, and a read of what was lost ends it.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
 namespace lane {
+
+#ifdef LANE_NO_LOST_PAGES
+
+class WatchedRange {
+ public:
+  WatchedRange() = default;
+  explicit WatchedRange(std::span<const std::byte>) {}
+
+  bool lost() const { return false; }
+};
+
+#else
 
 class WatchedRange {
  public:
@@ -26,5 +39,7 @@ class WatchedRange {
  private:
   Slot* slot_ = nullptr;
 };
+
+#endif  // LANE_NO_LOST_PAGES
 
 }  // namespace lane

@@ -28,8 +28,8 @@ std::int64_t PoolCarver::take(std::int64_t bytes) {
 
 void PoolCarver::finish(std::int64_t planned_bytes) const {
   if (carved_bytes_ == planned_bytes) return;
-  throw Error(ErrorKind::kCapacity, "pool: found " + std::to_string(carved_bytes_) + " bytes carved, allowed the " +
-                                        std::to_string(planned_bytes) + " planned");
+  throw Error(ErrorKind::kFault, "pool: found " + std::to_string(carved_bytes_) + " bytes carved, allowed the " +
+                                     std::to_string(planned_bytes) + " planned");
 }
 
 }  // namespace lane

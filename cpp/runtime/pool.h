@@ -19,7 +19,7 @@ class PoolCarver {
   // All that was taken, each part up to the alignment's next multiple.
   std::int64_t carved_bytes() const { return carved_bytes_; }
 
-  // Throws a capacity error unless exactly so much was carved.
+  // Throws a fault of lane's own unless exactly so much was carved.
   void finish(std::int64_t planned_bytes) const;
 
  private:

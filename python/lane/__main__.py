@@ -10,7 +10,9 @@ def main() -> int:
 
         return main()
     except KeyboardInterrupt:
-        return 130
+        from lane.errors import ExitCode
+
+        return ExitCode.INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The Python interface: `lane.load(path)` gives a `Model`.
 
-Enters: a checkpoint's path and what to compile for. Leaves: logits, generated pieces, the plan. One model holds one
-sequence's state and runs one thing at a time: calls from other threads wait. Two models in a process are independent.
-Arguments of another type or out of range are a UsageError at the call.
+Enters: a checkpoint's path and what to compile for. Leaves: logits, generated pieces, the plan. Any thread may call a
+model; what is generated at once runs on sessions of its own, step by step in turns. Two models in a process are
+independent. Arguments of another type or out of range are a UsageError at the call.
 """
 
 from __future__ import annotations
@@ -11,31 +11,32 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lane.arguments import choice, refuse, whole
 from lane.checkpoint.gguf import Checkpoint
 from lane.checkpoint.tokenizer import Tokenizer
-from lane.devices.chunks import cut
-from lane.devices.cpu import CpuDevice
+from lane.devices.registry import DEVICES, DeviceOptions
+from lane.engine import Engine
 from lane.errors import CapacityError, CheckpointError, UsageError
 from lane.launch.record import F32, Numerics
-from lane.pipeline import Lane, open_model
+from lane.pipeline import Options, open_model
+from lane.plan.plan import DECODE, FormKey
 from lane.sampling import Sampler, Sampling, log_probability
 from lane.schedule.schedule import Schedule
+from lane.session import Progress, Session
 from lane.stopping import StopStrings
 
 if TYPE_CHECKING:
     from lane.checkpoint.chat import ChatTemplate  # imported when a conversation needs it
 
-DEVICES = ("cpu",)
 MAX_THREADS = 1024
-
-Progress = Callable[[int, int], None]  # tokens done, of how many
+IDLE_SESSIONS = 1  # kept for what may begin like the sequence before
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,27 @@ class Timings:
             self.decode_seconds += seconds
 
 
+@dataclass(frozen=True, slots=True)
+class _Generation:
+    """What was asked for, checked."""
+
+    tokens: list[int]
+    n: int
+    sampler: Sampler
+    stops: StopStrings
+    progress: Progress | None
+
+
 @dataclass
 class Model:
     """A loaded model on a device."""
 
     checkpoint: Checkpoint
-    lane: Lane
-    device: CpuDevice
+    engine: Engine
     load_seconds: float
     timings: Timings = field(default_factory=Timings)
-    _held: list[int] = field(default_factory=list, repr=False)  # the sequence whose state the device holds
-    _settled: bool = field(default=True, repr=False)  # and whether every step of it ended
-    _running: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)  # held by what runs
+    _idle: list[Session] = field(default_factory=list, repr=False)  # those that no generation is using
+    _lending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -107,7 +117,16 @@ class Model:
     @property
     def context(self) -> int:
         """Positions the model was compiled for."""
-        return self.device.context
+        return self.engine.context
+
+    @property
+    def vocab(self) -> int:
+        """Width of a row of logits."""
+        return self.engine.vocab
+
+    def session(self) -> Session:
+        """A new session, for one to keep: what is generated on it leaves the others as they are."""
+        return Session(self.engine)
 
     def logits(self, tokens: Sequence[int], chunk: int | None = None) -> F32:
         """Logits at every position of a sequence, positions × vocabulary in f32.
@@ -117,9 +136,8 @@ class Model:
         """
         ids = self._checked(tokens, 0)
         largest = None if chunk is None else whole("logits: chunk", chunk, 1)
-        with self._running:
-            self._begin()
-            return self.device.all_logits(ids, largest)
+        with self._borrowed(()) as session:
+            return session.all_logits(ids, largest)
 
     def generate(
         self,
@@ -133,12 +151,14 @@ class Model:
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         progress: Progress | None = None,
+        session: Session | None = None,
     ) -> Iterator[Piece]:
         """Generates up to `n` tokens (None: until the context is full) after a prompt of text or ids.
 
         Ends early with an end-of-generation token, which is the last piece and no text, or when the text contains one
-        of `stop`, cut off before it. A prompt that continues the last sequence is run from there on. `progress` hears,
-        chunk by chunk, how many tokens of the prompt are done, of how many to run.
+        of `stop`, cut off before it. It runs on a session of its own while it lasts, or on the one given; a prompt that
+        begins as a sequence that the session holds is run from where it differs. `progress` hears, chunk by chunk, how
+        many tokens of the prompt are done, of how many to run.
         UsageError for a bad argument, CapacityError when prompt and `n` exceed the context.
         """
         if n is not None:
@@ -148,7 +168,8 @@ class Model:
         if progress is not None and not callable(progress):
             refuse("generate: progress", progress, "a function of two numbers")
         tokens = self._checked(self.encode(prompt) if isinstance(prompt, str) else prompt, n or 1)
-        return self._pieces(tokens, n or self.room(tokens), sampler, stops, progress or _unheard)
+        plan = _Generation(tokens, n or self.room(tokens), sampler, stops, progress)
+        return self._pieces(plan) if session is None else self._pieces_on(session, plan)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a prompt; CapacityError, before they are looked for, where no ids of it could fit."""
@@ -178,82 +199,55 @@ class Model:
 
     def plan(self, rows: int = 1) -> Schedule:
         """The schedule of the form over `rows` rows (1: the decode step)."""
-        with self._running:
-            return self.lane.form(whole("plan: rows", rows, 1)).schedule
+        key = FormKey(whole("plan: rows", rows, 1))
+        return self.engine.require([key]).form(key).schedule
 
     def memory(self) -> Mapping[str, int]:
         """Bytes by part: the mapped checkpoint, caches, constants, io, arena."""
-        return self.device.memory().parts()
+        return self.engine.device.memory().parts()
 
-    def _pieces(
-        self, tokens: list[int], n: int, sampler: Sampler, stops: StopStrings, progress: Progress
-    ) -> Iterator[Piece]:
-        stream, ends = self.tokenizer.stream(), self.tokenizer.stop_ids
-        with self._running:
-            held = self._begin(tokens)
-            left = tokens[len(held) :]
-            self.timings = timings = Timings(prefill_tokens=len(left))
-            self.device.prepare(len(left))
-            started = time.perf_counter()
-            self._prefill(held, left, progress)
-            token, logprob = self._next(sampler, timings, 0, started)
-        for step in range(1, n + 1):
-            last = token in ends or step == n
+    def _pieces(self, asked: _Generation) -> Iterator[Piece]:
+        with self._borrowed(asked.tokens) as session:
+            yield from self._pieces_on(session, asked)
+
+    def _pieces_on(self, session: Session, asked: _Generation) -> Iterator[Piece]:
+        stream, ends, stops = self.tokenizer.stream(), self.tokenizer.stop_ids, asked.stops
+        left = asked.tokens[session.begin(asked.tokens) :]
+        self.timings = timings = Timings(prefill_tokens=len(left))
+        self.engine.require([DECODE])
+        self.engine.require_prompt(len(left))
+        started = time.perf_counter()
+        session.prefill(left, asked.progress)
+        token, logprob = _next(session, asked.sampler, timings, 0, started)
+        for step in range(1, asked.n + 1):
+            last = token in ends or step == asked.n
             text = stops.push("" if token in ends else stream.push(token))
             if last and not stops.hit:
                 text += stops.push(stream.flush()) + stops.finish()
             yield Piece(token, text, logprob)
             if last or stops.hit:
                 return
-            with self._running:
-                started = time.perf_counter()
-                self._advance(held, [token], partial(self._decode, token))
-                token, logprob = self._next(sampler, timings, step, started)
+            started = time.perf_counter()
+            session.step(token)
+            token, logprob = _next(session, asked.sampler, timings, step, started)
 
-    def _next(self, sampler: Sampler, timings: Timings, step: int, started: float) -> tuple[int, float]:
-        """The token after those that the device holds, and the logarithm of its probability."""
-        logits = self.device.logits()
-        token = sampler.choose(logits)
-        timings.add(step, time.perf_counter() - started)
-        logprob = log_probability(logits, token)
-        if math.isnan(logprob):
-            at = len(self._held) - 1
-            raise CheckpointError(f"generate: the logits at position {at} hold NaN, allowed numbers: bad weights")
-        return token, logprob
-
-    def _decode(self, token: int) -> None:
-        self.device.set_token(token)
-        self.device.decode()
-
-    def _begin(self, tokens: Sequence[int] = ()) -> list[int]:
-        """Begins a sequence and gives the tokens that the device holds of it: those before, if `tokens` continue them.
-
-        Whatever was generating must not go on: `_held` is then another list than its own.
-        """
-        count = len(self._held)
-        continues = self._settled and 0 < count < len(tokens) and tokens[:count] == self._held
-        if not continues:
-            self.device.reset()
-        self._held = list(self._held) if continues else []
-        return self._held
-
-    def _prefill(self, held: list[int], tokens: list[int], progress: Progress) -> None:
-        done = 0
-        for rows in cut(len(tokens)):
-            chunk = tokens[done : done + rows]
-            self._advance(held, chunk, partial(self.device.prefill, chunk, len(held)))
-            done += rows
-            progress(done, len(tokens))
-
-    def _advance(self, held: list[int], tokens: list[int], run: Callable[[], None]) -> None:
-        """Runs a step over tokens of the sequence that the device holds; should it not return, that one cannot be
-        continued."""
-        if held is not self._held:
-            raise UsageError("generate: the model has begun another sequence since, allowed one at a time")
-        self._settled = False
-        run()
-        held += tokens
-        self._settled = True
+    @contextmanager
+    def _borrowed(self, tokens: Sequence[int]) -> Iterator[Session]:
+        """An idle session, that which holds most of these tokens; a new one where all are in use."""
+        with self._lending:
+            best = max(self._idle, key=lambda session: session.shared(tokens), default=None)
+            if best is not None:
+                self._idle.remove(best)
+        session = best or self.session()
+        try:
+            yield session
+        finally:
+            with self._lending:
+                kept = len(self._idle) < IDLE_SESSIONS
+                if kept:
+                    self._idle.append(session)
+            if not kept:
+                session.close()
 
     def _checked(self, tokens: Iterable[int], n: int) -> list[int]:
         """The ids of a prompt, if `n` tokens can be generated after it."""
@@ -268,7 +262,7 @@ class Model:
                 f"prompt: {len(ids)} tokens and {n} generated need {needed} positions, "
                 f"allowed {self.context} (the context)"
             )
-        most = self.device.vocab - 1
+        most = self.vocab - 1
         return [whole("prompt: a token id", token, 0, most) for token in ids]
 
     @cached_property
@@ -296,22 +290,21 @@ def load(
     >>> text = "".join(piece.text for piece in model.generate("Once upon a time", 8))
     >>> tokens = model.tokenizer.encode("Once upon a time")
     >>> logits = model.logits(tokens)
-    >>> logits.shape == (len(tokens), model.device.vocab)
+    >>> logits.shape == (len(tokens), model.vocab)
     True
     >>> [piece.id for piece in model.generate(tokens, 1)] == [int(logits[-1].argmax())]
     True
     """
     started = time.perf_counter()
-    choice("load: device", device, DEVICES)
+    choice("load: device", device, tuple(DEVICES))
     choice("load: numerics", numerics, tuple(n.value for n in Numerics))
     if ctx is not None:
         ctx = whole("load: ctx", ctx, 1)
     if threads is not None:
         threads = whole("load: threads", threads, 1, MAX_THREADS)
     checkpoint, model = open_model(_path(path), ctx)
-    lane = Lane(model, Numerics(numerics))
-    cpu = CpuDevice(checkpoint, lane, threads)
-    return Model(checkpoint, lane, cpu, time.perf_counter() - started)
+    engine = Engine(checkpoint, model, Options(Numerics(numerics)), device, DeviceOptions(threads))
+    return Model(checkpoint, engine, time.perf_counter() - started)
 
 
 def _path(path: object) -> Path:
@@ -321,5 +314,13 @@ def _path(path: object) -> Path:
     return Path(text)
 
 
-def _unheard(done: int, total: int) -> None:
-    """Progress that nobody asked for."""
+def _next(session: Session, sampler: Sampler, timings: Timings, step: int, started: float) -> tuple[int, float]:
+    """The token after those that the session holds, and the logarithm of its probability."""
+    logits = session.logits()
+    token = sampler.choose(logits)
+    timings.add(step, time.perf_counter() - started)
+    logprob = log_probability(logits, token)
+    if math.isnan(logprob):
+        at = len(session.held) - 1
+        raise CheckpointError(f"generate: the logits at position {at} hold NaN, allowed numbers: bad weights")
+    return token, logprob

@@ -1,58 +1,55 @@
-"""The pipeline: the stages in order, each verified at its end.
+"""The pipeline: named passes in order, each verified at its end.
 
-    checkpoint ─► recognised model ─► step graph ─► launches and buffers ─► arena ─► device
+    checkpoint ─► recognise ─► step ─► verify ─► link ─► schedule ─► scratch ─► streams ─► arena ─► check    form by form
+                            ─► pool ─► residence ─► placement ─► check                            for all together
+                            ─► the frozen plan
 
-Nothing flows back: a later stage reads an earlier one's output and never changes it.
+Nothing flows back: a later pass reads an earlier one's output and never changes it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lane.checkpoint.gguf import Checkpoint
-from lane.errors import CapacityError, UsageError
-from lane.graph.graph import Head, StepGraph
+from lane.errors import CapacityError
+from lane.graph.tensor import Rows
+from lane.graph.verify import verify
 from lane.launch.record import Numerics
+from lane.link.link import link
 from lane.models.recognise import Model, recognise
-from lane.models.step import MAX_CHUNK_ROWS
-from lane.plan.arena import ArenaPlan
-from lane.plan.plan import plan_arena
+from lane.plan.arena import place_arrays
+from lane.plan.check import refuse_misplaced
+from lane.plan.placement import Shared, place_buffers
+from lane.plan.plan import DECODE, FormKey, FormPlan, Plan
+from lane.plan.pool import constant_buffers, lay_pool, state_buffers
+from lane.plan.step_plan import DEFAULT_STEP, PlanOptions, choose_streams, lower, refuse_faults
 from lane.plan.workspace import CpuNumbers, cpu_workspace
-from lane.schedule.schedule import Schedule, schedule
+from lane.schedule.schedule import schedule_linked
+
+PASSES = ("step", "verify", "link", "schedule", "scratch", "streams", "arena", "check", "pool", "residence", "placement")
+
+Watch = Callable[[str], AbstractContextManager[object]]  # is given each pass's name, and entered while it runs
+
+
+def _unwatched(name: str) -> AbstractContextManager[object]:
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One step compiled: its graph, schedule and arena."""
+class Options:
+    """What a plan is made for. `watch` sees each pass run (to time it); the rest may change the plan."""
 
-    graph: StepGraph
-    schedule: Schedule
-    arena: ArenaPlan
+    numerics: Numerics = Numerics.INT8
+    step: PlanOptions = DEFAULT_STEP
+    cpu: CpuNumbers | None = None  # the CPU that it is for; none: launches have no scratch
+    watch: Watch = _unwatched
 
 
-class Lane:
-    """A model's forms under one numerics, compiled when first asked for and kept."""
-
-    def __init__(self, model: Model, numerics: Numerics, cpu: CpuNumbers | None = None) -> None:
-        self.cpu = cpu  # whose scratch the plans hold; none: a device's that has none
-        self.model = model
-        self.numerics = numerics
-        self._forms: dict[tuple[int, Head], Form] = {}
-
-    def form(self, rows: int, head: Head = Head.LAST) -> Form:
-        """The form over `rows` rows (1: the decode step) with logits of the last or of all of them.
-
-        UsageError for a number of rows that no form has, CapacityError for more than the context.
-        """
-        key = (rows, Head.LAST if rows == 1 else head)
-        if key not in self._forms:
-            if not 1 <= rows <= MAX_CHUNK_ROWS:
-                raise UsageError(f"plan: a step of {rows} rows, allowed 1 to {MAX_CHUNK_ROWS}")
-            if rows > self.model.context:
-                raise CapacityError(f"plan: a step of {rows} rows, allowed {self.model.context} (the context)")
-            self._forms[key] = compile_form(self.model, *key, self.numerics, self.cpu)
-        return self._forms[key]
+DEFAULT_OPTIONS = Options()
 
 
 def open_model(path: Path, context: int | None = None) -> tuple[Checkpoint, Model]:
@@ -61,10 +58,77 @@ def open_model(path: Path, context: int | None = None) -> tuple[Checkpoint, Mode
     return checkpoint, recognise(checkpoint, context)
 
 
-def compile_form(model: Model, rows: int, head: Head, numerics: Numerics, cpu: CpuNumbers | None = None) -> Form:
-    """Compiles one step of a model."""
-    graph = model.step(rows, head)
-    planned = schedule(graph, numerics)
-    if cpu is not None:
-        planned = cpu_workspace(planned, cpu).schedule
-    return Form(graph, planned, plan_arena(planned))
+def compile_plan(
+    model: Model, keys: Iterable[FormKey] = (), options: Options = DEFAULT_OPTIONS, known: Plan | None = None
+) -> Plan:
+    """The plan of the decode form and those asked for; with a known plan, its forms are kept as they are.
+
+    CapacityError for a form of more rows than the context, UnsupportedError for an op without a launch.
+    """
+    forms = {} if known is None else dict(known.forms)
+    missing = [key for key in dict.fromkeys((DECODE, *keys)) if key not in forms]
+    if known is not None and not missing:
+        return known
+    for key in missing:
+        forms[key] = compile_form(model, key, options)
+    return join_forms(model, options, forms, known)
+
+
+def compile_form(model: Model, key: FormKey, options: Options) -> FormPlan:
+    """The passes over one form; its places are decided with those of the others."""
+    if key.rows > model.context:
+        raise CapacityError(f"plan: a step of {key.rows} rows, allowed {model.context} (the context)")
+    watch = options.watch
+    with watch("step"):
+        graph = model.step(key.rows, key.head, key.sequences, options.numerics)
+    with watch("verify"):
+        verify(graph)
+    with watch("link"):
+        linked = link(graph, options.numerics)
+    with watch("schedule"):
+        scheduled = schedule_linked(graph, linked, options.numerics)
+    thread_bytes = 0
+    with watch("scratch"):
+        if options.cpu is not None:
+            scheduled, thread_bytes = cpu_workspace(scheduled, options.cpu)
+    with watch("streams"):
+        lowered = lower(scheduled, options.step)
+        streams = choose_streams(lowered, options.step)
+    with watch("arena"):
+        arena = place_arrays(lowered, streams, options.step.strategies)
+    with watch("check"):
+        if options.step.checked:
+            refuse_faults(lowered, streams, arena)
+    return FormPlan(key, graph, scheduled, streams, arena, {}, thread_bytes)
+
+
+def join_forms(model: Model, options: Options, forms: Mapping[FormKey, FormPlan], known: Plan | None) -> Plan:
+    """The passes over all forms together."""
+    watch = options.watch
+    schedules = [form.schedule for form in forms.values()]
+    with watch("pool"):
+        pool = lay_pool(constant_buffers(schedules), None if known is None else known.pool)
+        state = lay_pool(state_buffers(schedules), None if known is None else known.state)
+    with watch("residence"):
+        numbers = number_matrices(forms.values(), () if known is None else known.matrices)
+    with watch("placement"):
+        shared = Shared(pool, state, numbers)
+        placed = {
+            key: form if form.places else replace(form, places=place_buffers(form.schedule, form.arena, shared))
+            for key, form in forms.items()
+        }
+    plan = Plan(model, options.numerics, placed, pool, state, tuple(numbers), options.cpu)
+    with watch("check"):
+        if options.step.checked:
+            refuse_misplaced(plan)
+    return plan
+
+
+def number_matrices(forms: Iterable[FormPlan], known: tuple[Rows, ...]) -> dict[Rows, int]:
+    """A number for every matrix, in order of first use after those that are known."""
+    numbers = {rows: number for number, rows in enumerate(known)}
+    for form in forms:
+        for buffer in form.schedule.buffers.values():
+            if buffer.rows is not None:
+                numbers.setdefault(buffer.rows, len(numbers))
+    return numbers

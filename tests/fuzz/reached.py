@@ -139,8 +139,8 @@ def _tokenize(checkpoint: Checkpoint) -> None:
 
 def _run(path: Path, numerics: Numerics) -> None:
     model = load(path, numerics=numerics.value, threads=1)
-    tokens = [token % model.device.vocab for token in range(3)][: model.context]
+    tokens = [token % model.vocab for token in range(3)][: model.context]
     logits = model.logits(tokens)
-    assert logits.shape == (len(tokens), model.device.vocab)
+    assert logits.shape == (len(tokens), model.vocab)
     np.testing.assert_array_equal(model.logits(tokens, 1), logits)
     refused(lambda: [piece.id for piece in model.generate("he", 1)])

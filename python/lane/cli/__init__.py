@@ -18,13 +18,7 @@ import click
 
 from lane import flags
 from lane.cli.group import lane_command
-from lane.errors import LaneError, one_line
-
-EXIT_FAULT = 1  # lane's own fault
-EXIT_CAPACITY = 5  # as CapacityError: the process ran out of memory
-EXIT_SYSTEM = 74  # the system refused to read or write, as sysexits.h says it
-EXIT_INTERRUPT = 130  # by Ctrl-C: 128 + SIGINT, as shells say it
-EXIT_PIPE = 141  # the reader of stdout went away: 128 + SIGPIPE
+from lane.errors import ExitCode, LaneError, one_line
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with lane_command.make_context("lane", words) as context:
             lane_command.invoke(context)
         sys.stdout.flush()
-        return 0
+        return ExitCode.DONE
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -46,15 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LaneError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return EXIT_INTERRUPT
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         _discard(sys.stdout)
-        return EXIT_PIPE
+        return ExitCode.PIPE
     except OSError as error:
         _discard(sys.stdout)
-        return _fail(f"the system refuses to read or write: {error}", EXIT_SYSTEM)
+        return _fail(f"the system refuses to read or write: {error}", ExitCode.SYSTEM)
     except MemoryError:
-        return _fail("out of memory", EXIT_CAPACITY)
+        return _fail("out of memory", ExitCode.CAPACITY)
     except Exception as error:
         return _fault(error)
 
@@ -84,9 +78,9 @@ def _fail(message: str, code: int) -> int:
 def _fault(error: Exception) -> int:
     if flags.DEBUG.is_on():
         traceback.print_exception(error)
-        return EXIT_FAULT
+        return ExitCode.FAULT
     what = f"{type(error).__name__}: {error}"
-    return _fail(f"a fault of lane's own, please report it ({what}); {flags.DEBUG.name}=1 shows where", EXIT_FAULT)
+    return _fail(f"a fault of lane's own, please report it ({what}); {flags.DEBUG.name}=1 shows where", ExitCode.FAULT)
 
 
 def _discard(stream: IO[str] | None) -> None:

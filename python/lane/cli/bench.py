@@ -88,7 +88,7 @@ def command(
     runs = (repetitions + 1) * ((prompt_tokens > 0) + (decoded_tokens > 0))
     with progress("measuring") as report:
         done = iter(range(1, runs + 1))
-        rows = bench(loaded.device, prompt_tokens, decoded_tokens, repetitions, lambda: report(next(done), runs))
+        rows = bench(loaded.session(), prompt_tokens, decoded_tokens, repetitions, lambda: report(next(done), runs))
     click.echo(_FORMS[form](_setting(loaded, device), rows))
 
 
@@ -98,8 +98,8 @@ def _setting(model: Model, device: str) -> Setting:
         bytes=model.memory()["checkpoint"],
         parameters=model.parameters,
         device=device,
-        threads=model.device.threads,
-        numerics=model.lane.numerics.value,
+        threads=model.engine.threads,
+        numerics=model.engine.options.numerics.value,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from lane.api import DEVICES
+from lane.devices.registry import DEFAULT, DEVICES
 from lane.launch.record import Numerics
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +43,6 @@ def device_options(command: F) -> F:
         help="CPU threads.  [default: all that the process may run on]",
     )
     device = click.option(
-        "--device", type=click.Choice(DEVICES), default=DEVICES[0], show_default=True, help="What to run on."
+        "--device", type=click.Choice(list(DEVICES)), default=DEFAULT, show_default=True, help="What to run on."
     )
     return device(threads(command))

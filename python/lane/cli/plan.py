@@ -10,14 +10,18 @@ import click
 
 from lane.cli.options import context_option, device_options, json_option, model_argument, numerics_option
 from lane.cli.text import bytes_text, count_text, table_text
-from lane.devices.cpu import CpuDevice
+from lane.devices.registry import DeviceOptions
+from lane.engine import Engine
 from lane.errors import UsageError
 from lane.graph.graph import Head
 from lane.launch.record import Numerics
 from lane.models.step import MAX_CHUNK_ROWS
-from lane.pipeline import Lane, open_model
+from lane.pipeline import Options, compile_plan, open_model
+from lane.plan.plan import FormKey
+from lane.report.dump import DUMPS, dump
 from lane.report.plan import PlanReport, report_plan
 from lane.report.profile import LaunchTime, by_kind, profile
+from lane.session import Session
 
 
 @click.command("plan")
@@ -38,7 +42,14 @@ from lane.report.profile import LaunchTime, by_kind, profile
 )
 @context_option
 @numerics_option
-@click.option("--dump", is_flag=True, help="Print the schedule itself.")
+@click.option(
+    "--dump",
+    "dumped",
+    is_flag=False,
+    flag_value="schedule",
+    type=click.Choice(list(DUMPS)),
+    help="Print what a pass made: without a name, the schedule.",
+)
 @click.option("--profile", "profiled", is_flag=True, help="Run the step and print what each launch takes.")
 @click.option("--position", type=click.IntRange(min=0), default=0, show_default=True, help="Where --profile runs it.")
 @device_options
@@ -49,7 +60,7 @@ def command(
     head: str,
     context: int | None,
     numerics: str,
-    dump: bool,
+    dumped: str | None,
     profiled: bool,
     position: int,
     device: str,
@@ -57,19 +68,21 @@ def command(
     as_json: bool,
 ) -> None:
     """Show what a step of MODEL is compiled to."""
-    if dump + profiled + as_json > 1:
+    if (dumped is not None) + profiled + as_json > 1:
         raise UsageError("plan: more than one of --dump, --profile and --json, allowed one")
     if profiled and head == Head.ALL.value:
         raise UsageError("plan: --profile with --head all, allowed --head last")
     checkpoint, recognised = open_model(model, context)
-    lane = Lane(recognised, Numerics(numerics))
+    options = Options(Numerics(numerics))
     if profiled:
-        cpu = CpuDevice(checkpoint, lane, threads)
-        click.echo("\n".join(_times(profile(cpu, rows, position))))
+        engine = Engine(checkpoint, recognised, options, device, DeviceOptions(threads))
+        click.echo("\n".join(_times(profile(Session(engine), rows, position))))
         return
-    form = lane.form(rows, Head(head))
-    if dump:
-        click.echo(form.schedule.dump(), nl=False)
+    key = FormKey(rows, Head(head))
+    plan = compile_plan(recognised, [key], options)
+    form = plan.form(key)
+    if dumped is not None:
+        click.echo(dump(plan, form, dumped), nl=False)
     elif as_json:
         click.echo(json.dumps(report_plan(form, recognised.context).as_json(), indent=2))
     else:

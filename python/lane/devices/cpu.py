@@ -1,14 +1,13 @@
-"""The CPU device: a lane's forms run launch by launch in C++, weights read in place from the mapped checkpoint.
+"""The CPU device: a plan's forms run launch by launch in C++, weights read in place from the mapped checkpoint.
 
-Enters: a lane and its checkpoint. Leaves: logits. All that lives across steps (parameters, constants, carried state,
-the last row's logits) is carved once from one pool; step-local arrays lie in one arena of the largest form's size.
+Enters: a plan and its checkpoint. Leaves: logits. Constants lie in one pool, what a sequence has for itself in a state
+of its own, step-local arrays in one arena of the largest form's size.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,260 +15,277 @@ import numpy.typing as npt
 from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices.chunks import cut
+from lane.devices.device import Array, DeviceError, Memory
 from lane.errors import CapacityError, LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
 from lane.launch.quantised import Component
 from lane.launch.record import F32, Launch, Numerics
 from lane.launch.spec import spec_hash
-from lane.launch.table import COLUMNS, Space
+from lane.launch.table import COLUMNS, Elem, Space
 from lane.launch.words import buffer_row, launch_words
-from lane.models.recognise import LONGEST_CONTEXT, recognise
-from lane.models.step import MAX_CHUNK_ROWS
-from lane.pipeline import Form, Lane
-from lane.plan.arena import ArenaPlan
-from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
-from lane.plan.step import places_of
+from lane.plan.plan import FormKey, FormPlan, Plan
+from lane.plan.pool import CHUNK_TOKENS, PoolPlan
+from lane.plan.step import array_bytes
 from lane.quant.registry import format_named
-from lane.schedule.buffers import Buffer, Fill
-from lane.schedule.schedule import Schedule
+from lane.schedule.buffers import Fill
 
 Words = npt.NDArray[np.int64]
 
-SHORT_CONTEXTS = (256, 512)  # to estimate a long one from; rows of them need no padding
+NAME = "cpu"
 
-
-
-class DeviceError(LaneError):
-    """A plan that the device cannot run: a fault of a stage, not of the user's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Bytes the device holds, by part. `checkpoint` is the mapped file, read in place."""
-
-    checkpoint: int
-    caches: int
-    constants: int
-    io: int
-    arena: int
-
-    def parts(self) -> Mapping[str, int]:
-        """The parts by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+_SPACE_NUMBER = {space: number for number, space in enumerate(Space)}
+_DTYPES: Mapping[Component, type] = {Component.WORDS: np.int8, Component.SECOND: np.int8}
 
 
 class CpuDevice:
-    """One model on the CPU, one sequence at a time."""
+    """A plan on the CPU."""
 
-    def __init__(self, checkpoint: Checkpoint, lane: Lane, threads: int | None = None, isa: str | None = None) -> None:
+    name = NAME
+
+    def __init__(self, checkpoint: Checkpoint, plan: Plan) -> None:
         if _core.spec_hash() != spec_hash():
             raise DeviceError(
                 f"cpu: the extension was built for launch records {_core.spec_hash()}, "
                 f"lane's are {spec_hash()}: rebuild it"
             )
-        _check_memory(checkpoint, lane)
-        self.lane = lane
-        self.context = lane.model.context
-        self.threads = threads or len(os.sched_getaffinity(0))
-        self._checkpoint = checkpoint
-        self._program = _core.CpuProgram(self.threads, list(Numerics).index(lane.numerics), isa)
-        self._matrices: dict[Rows, int] = {}
-        self._forms: dict[tuple[int, Head], int] = {}
-        self._arena_bytes = 0
-        self._has_run = False
-        self._pool = self._lay_pool()
-        io = self._decode.schedule.io
-        self._steps = _core.CpuSteps(
-            self._program, *(self._pool.named(name).offset_bytes for name in (io.token, "tokens", io.pos))
-        )
+        if plan.cpu is None:
+            raise DeviceError("cpu: a plan without the scratch of its launches, allowed one made for a CPU")
+        _check_memory(plan)
+        self.checkpoint = checkpoint
+        self.plan = plan
+        self.threads = plan.cpu.threads
+        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), plan.cpu.isa)
+        self.forms: dict[FormKey, int] = {}
+        self.open_sequences = 0
+        self._constants = 0  # of the pool's parts, how many are filled
+        self._matrices = 0  # of the plan's, how many are added
+        self.adopt(plan)
 
-    # --- running ------------------------------------------------------------------------------------------------------
+    def adopt(self, plan: Plan) -> None:
+        """Makes the plan's forms ready to run."""
+        self.plan = plan
+        self.program.grow_pool(plan.pool.total_bytes)
+        self.program.grow_states(plan.state.total_bytes)
+        for part in plan.pool.parts[self._constants :]:
+            placement = None if part.buffer.tensor is None else part.buffer.tensor.placement
+            assert isinstance(placement, Values), f"'{part.buffer}' has no values"
+            array = np.ascontiguousarray(placement.array, np.float32).reshape(-1)
+            self.program.write(_SPACE_NUMBER[Space.POOL], part.offset_bytes, array.view(np.uint8))
+        self._constants = len(plan.pool.parts)
+        for rows in plan.matrices[self._matrices :]:
+            self._add_matrix(rows)
+        self._matrices = len(plan.matrices)
+        for key, form in plan.forms.items():
+            if key not in self.forms:
+                self.forms[key] = self._add_form(form)
 
-    def reset(self) -> None:
-        """Forgets all carried state: the next step is at position 0."""
-        for part in self._pool.parts if self._has_run else ():  # before the first step all is zero, and most untouched
-            if part.buffer.fill is Fill.ZERO:
-                self._program.zero_pool(part.offset_bytes, part.size_bytes)
-        self._has_run = False
-        self._write_param(self._decode.schedule.io.pos, [0])
-
-    def prepare(self, count: int, largest: int | None = None) -> None:
-        """Compiles the forms that `count` tokens and then decoding need, so that their first run is like any other."""
-        for rows in dict.fromkeys((*cut(count, largest), 1)):
-            self._form(rows, Head.LAST)
-
-    def prefill(self, tokens: Sequence[int], pos: int, largest: int | None = None) -> None:
-        """Runs tokens from position `pos` on; afterwards `logits` are the last one's and `token` its arg-max."""
-        self.prepare(len(tokens), largest)
-        self._has_run = True
-        self._steps.prefill(np.array(tokens, np.int32), pos, MAX_CHUNK_ROWS if largest is None else largest)
-        self._checkpoint.require_whole()
-
-    def all_logits(self, tokens: Sequence[int], largest: int | None = None) -> F32:
-        """Logits at every position (positions × vocabulary) of a sequence run from position 0."""
-        self.reset()
-        out = np.empty((len(tokens), self.vocab), np.float32)
-        at = 0
-        for rows in cut(len(tokens), largest):
-            self._set_inputs(tokens[at : at + rows], at)
-            if rows == 1:
-                self._run(1, Head.LAST)
-                out[at] = self.logits()
-            else:
-                self._run(rows, Head.ALL, [out[at : at + rows].reshape(-1)])
-            at += rows
-        return out
-
-    def decode(self, steps: int = 1) -> None:
-        """Runs the decode step `steps` times, each on the token that the one before chose."""
-        self.prepare(0)
-        self._has_run = True
-        self._steps.decode(steps)
-        self._checkpoint.require_whole()
-
-    def logits(self) -> F32:
-        """The last step's logits of its last row."""
-        raw = self._program.read_pool(self._pool.named(self._decode.schedule.io.logits).offset_bytes, self.vocab * 4)
-        return np.asarray(raw).view(np.float32)
-
-    def token(self) -> int:
-        """The arg-max of the last step."""
-        return self._read_param(self._decode.schedule.io.token)
-
-    def position(self) -> int:
-        """The position of the next token."""
-        return self._read_param(self._decode.schedule.io.pos)
-
-    def set_token(self, token: int) -> None:
-        """Chooses the token that the next decode step takes."""
-        self._write_param(self._decode.schedule.io.token, [token])
-
-    def profile(self, rows: int, pos: int = 0) -> list[tuple[Launch, int]]:
-        """Each launch of the form over `rows` rows from position `pos` on, and its nanoseconds in one run."""
-        self._set_inputs([0] * rows, pos)
-        self._has_run = True
-        times = self._program.profile(self._form(rows, Head.LAST), [])
-        launches = self.lane.form(rows).schedule.executed()
-        return [(item.launch, int(ns)) for item, ns in zip(launches, times, strict=True)]
+    def open(self) -> CpuSequence:
+        """A new sequence."""
+        return CpuSequence(self)
 
     def memory(self) -> Memory:
         """Bytes held, by part."""
         return Memory(
-            checkpoint=sum(part.stat().st_size for part in self._checkpoint.parts),
-            caches=self._pool.filled_bytes(Fill.ZERO),
-            constants=self._pool.filled_bytes(Fill.CONSTANT),
-            io=self._pool.filled_bytes(Fill.PARAM, Fill.LOGITS),
-            arena=self._arena_bytes,
+            checkpoint=sum(part.stat().st_size for part in self.checkpoint.parts),
+            caches=self.open_sequences * self.plan.state.filled_bytes(Fill.ZERO),
+            constants=self.plan.pool.total_bytes,
+            io=self.open_sequences * self.plan.state.filled_bytes(Fill.PARAM, Fill.LOGITS),
+            arena=self.plan.arena_bytes,
+            scratch=self.program.scratch_bytes,
         )
 
-    @property
-    def vocab(self) -> int:
-        """Width of a row of logits."""
-        return self._decode.graph.tensors[self._decode.schedule.io.logits].cols
+    def _add_matrix(self, rows: Rows) -> None:
+        format = format_named(rows.format)
+        row_bytes = rows.row_bytes
+        runs = []
+        for run in rows.runs:
+            data = self.checkpoint.data(run.tensor)
+            runs.append((data[run.first * row_bytes : (run.first + run.rows) * row_bytes], run.rows))
+        try:
+            self.program.add_matrix(format.type_id, rows.rows, rows.cols, runs)
+        except LaneError as error:
+            raise type(error)(f"cpu: tensor '{rows.runs[0].tensor}' ({rows.format}): {error}") from None
 
-    # --- loading ------------------------------------------------------------------------------------------------------
-
-    @property
-    def _decode(self) -> Form:
-        return self.lane.form(1)
-
-    def _lay_pool(self) -> PoolPlan:
-        pool = lay_pool(shared_buffers(self._decode.schedule))
-        self._program.set_pool(pool.total_bytes)
-        for part in pool.parts:
-            placement = None if part.buffer.tensor is None else part.buffer.tensor.placement
-            if isinstance(placement, Values):
-                array = np.ascontiguousarray(placement.array, np.float32).reshape(-1)
-                self._program.write_pool(part.offset_bytes, array.view(np.uint8))
-        return pool
-
-    def _run(self, rows: int, head: Head, externals: Sequence[F32] = ()) -> None:
-        form = self._form(rows, head)
-        self._has_run = True
-        self._program.run(form, list(externals))
-        self._checkpoint.require_whole()
-
-    def _form(self, rows: int, head: Head) -> int:
-        key = (rows, Head.LAST if rows == 1 else head)
-        if key not in self._forms:
-            form = self.lane.form(*key)
-            self._forms[key] = self._add_form(form)
-            if key[1] is Head.LAST:
-                self._steps.add(rows, self._forms[key])
-            self._arena_bytes = max(self._arena_bytes, form.arena.total_bytes)
-        return self._forms[key]
-
-    def _add_form(self, form: Form) -> int:
-        schedule = form.schedule
-        index = {name: i for i, name in enumerate(schedule.buffers)}
-        rows = [self._table_row(buffer, schedule, form.arena) for buffer in schedule.buffers.values()]
-        launches = ((item.launch, next(iter(item.scratch), None)) for item in schedule.executed())
+    def _add_form(self, form: FormPlan) -> int:
+        index = {name: i for i, name in enumerate(form.schedule.buffers)}
+        launches = ((item.launch, next(iter(item.scratch), None)) for item in form.schedule.executed())
         words = launch_words(launches, index.__getitem__)
-        table: Words = np.array(rows, np.int64).reshape(-1, len(COLUMNS))
-        return int(self._program.add_form(table, np.array(words, np.int64), form.arena.total_bytes))
+        return int(self.program.add_form(table(form), np.array(words, np.int64), form.arena.total_bytes))
 
-    def _table_row(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> list[int]:
-        space, places = self._place(buffer, schedule, arena)
-        return buffer_row(space, buffer.elem, buffer.elems, places)
 
-    def _place(self, buffer: Buffer, schedule: Schedule, arena: ArenaPlan) -> tuple[Space, Mapping[Component, int]]:
-        if buffer.base is not None:
-            space, base = self._place(schedule.buffers[buffer.base], schedule, arena)
-            return space, places_of(buffer, base)
-        if buffer.rows is not None:
-            return Space.MATRIX, {Component.PLAIN: self._matrix(buffer.rows)}
-        if buffer.fill is Fill.LOGITS and schedule.head is Head.ALL and schedule.rows > 1:
-            return Space.EXTERNAL, {Component.PLAIN: 0}
-        if buffer.is_step_local:
-            return Space.ARENA, {component: arena.offset(buffer.name, component) for component in Component}
-        return Space.POOL, {Component.PLAIN: self._pool.offset(buffer)}
+class CpuSequence:
+    """One sequence on the CPU."""
 
-    def _matrix(self, rows: Rows) -> int:
-        if rows not in self._matrices:
-            format = format_named(rows.format)
-            row_bytes = rows.row_bytes
-            runs = []
-            for run in rows.runs:
-                data = self._checkpoint.data(run.tensor)
-                runs.append((data[run.first * row_bytes : (run.first + run.rows) * row_bytes], run.rows))
-            try:
-                self._matrices[rows] = int(self._program.add_matrix(format.type_id, rows.rows, rows.cols, runs))
-            except LaneError as error:
-                raise type(error)(f"cpu: tensor '{rows.runs[0].tensor}' ({rows.format}): {error}") from None
-        return self._matrices[rows]
+    def __init__(self, device: CpuDevice) -> None:
+        self._device = device
+        self._program = device.program
+        self._has_run = False
+        self.state: int = self._program.open_state()
+        device.open_sequences += 1
+        io = device.plan.decode.schedule.io
+        offsets = (self._part(name) for name in (io.token, CHUNK_TOKENS, io.pos))
+        self._steps = _core.CpuSteps(self._program, self.state, *offsets)
+        self._known: set[FormKey] = set()
+        self._rows_logits: dict[FormKey, F32] = {}
 
-    def _set_inputs(self, tokens: Sequence[int], pos: int) -> None:
-        io = self._decode.schedule.io
-        self._write_param(io.token if len(tokens) == 1 else "tokens", tokens)
+    def reset(self) -> None:
+        """Forgets all carried state."""
+        for part in self._layout.parts if self._has_run else ():  # before the first step all is zero, most untouched
+            if part.buffer.fill is Fill.ZERO:
+                self._program.zero(_SPACE_NUMBER[Space.STATE], part.offset_bytes, part.size_bytes, state=self.state)
+        self._has_run = False
+        self._write_param(self._device.plan.decode.schedule.io.pos, [0])
+
+    def prefill(self, tokens: Sequence[int], pos: int, largest: int) -> None:
+        """Runs tokens from position `pos` on."""
+        self._learn_forms()
+        self._has_run = True
+        self._steps.prefill(np.array(tokens, np.int32), pos, largest)
+        self._device.checkpoint.require_whole()
+
+    def prefill_all(self, tokens: Sequence[int], pos: int, largest: int, out: F32) -> None:
+        """Runs tokens from position `pos` on; every row's logits go to `out`."""
+        at = 0
+        for rows in cut(len(tokens), largest):
+            self.set_inputs(tokens[at : at + rows], pos + at)
+            key = FormKey(rows, Head.ALL)
+            wanted = [] if key.head is Head.LAST else [out[at : at + rows].reshape(-1)]
+            self._program.run(self._device.forms[key], wanted, state=self.state)
+            if not wanted:
+                out[at] = self.logits()
+            at += rows
+        self._device.checkpoint.require_whole()
+
+    def decode(self, steps: int) -> None:
+        """Runs the decode step."""
+        self._learn_forms()
+        self._has_run = True
+        self._steps.decode(steps)
+        self._device.checkpoint.require_whole()
+
+    def logits(self) -> F32:
+        """The last step's logits of its last row."""
+        plan = self._device.plan
+        return self._read(self._part(plan.decode.schedule.io.logits), plan.vocab * 4).view(np.float32)
+
+    def token(self) -> int:
+        """The arg-max of the last step."""
+        return self._read_param(self._device.plan.decode.schedule.io.token)
+
+    def set_token(self, token: int) -> None:
+        """Chooses the token that the next decode step takes."""
+        self._write_param(self._device.plan.decode.schedule.io.token, [token])
+
+    def position(self) -> int:
+        """The position of the next token."""
+        return self._read_param(self._device.plan.decode.schedule.io.pos)
+
+    def set_inputs(self, tokens: Sequence[int], pos: int) -> None:
+        """Gives the next step its tokens and the position of the first."""
+        io = self._device.plan.decode.schedule.io
+        self._write_param(io.token if len(tokens) == 1 else CHUNK_TOKENS, tokens)
         self._write_param(io.pos, [pos])
+        self._has_run = True
+
+    def run_launches(self, key: FormKey, first: int, end: int) -> None:
+        """Runs the launches [first, end) of a form on one thread."""
+        self._has_run = True
+        self._program.run_launches(self._device.forms[key], first, end, self._externals(key), state=self.state)
+        self._device.checkpoint.require_whole()
+
+    def read(self, key: FormKey, buffer: str, component: Component = Component.PLAIN) -> Array:
+        """One array of a buffer, flat."""
+        space, at, size_bytes, dtype = self._array(key, buffer, component)
+        if space is Space.EXTERNAL:
+            return self._externals(key)[0].copy()
+        return np.asarray(self._program.read(_SPACE_NUMBER[space], at, size_bytes, state=self.state)).view(dtype)
+
+    def write(self, key: FormKey, buffer: str, values: Array, component: Component = Component.PLAIN) -> None:
+        """Writes one array of a buffer, whole."""
+        space, at, size_bytes, dtype = self._array(key, buffer, component)
+        data = np.ascontiguousarray(values, dtype).reshape(-1).view(np.uint8)
+        if space not in (Space.ARENA, Space.STATE) or len(data) != size_bytes:
+            raise DeviceError(
+                f"cpu: write of {len(data)} bytes to '{buffer}' {component.value}, {size_bytes} bytes in the {space.value}; "
+                "allowed the whole of an array in the arena or the state"
+            )
+        self._program.write(_SPACE_NUMBER[space], at, data, state=self.state)
+
+    def profile(self, rows: int, pos: int) -> list[tuple[Launch, int]]:
+        """Each launch of the form over `rows` rows from position `pos` on, and its nanoseconds in one run."""
+        key = FormKey(rows)
+        self.set_inputs([0] * rows, pos)
+        times = self._program.profile(self._device.forms[key], [], state=self.state)
+        launches = self._device.plan.form(key).schedule.executed()
+        return [(item.launch, int(ns)) for item, ns in zip(launches, times, strict=True)]
+
+    def close(self) -> None:
+        """Gives the state's memory back."""
+        if self.state >= 0:
+            self._program.close_state(self.state)
+            self._device.open_sequences -= 1
+            self.state = -1
+
+    def _array(self, key: FormKey, name: str, component: Component) -> tuple[Space, int, int, type]:
+        form = self._device.plan.form(key)
+        buffer, place = form.schedule.buffers[name], form.places[name]
+        if place.space is Space.MATRIX or component not in place.offsets:
+            raise DeviceError(f"cpu: '{name}' has no array '{component.value}' to read or write, allowed an array it has")
+        dtype = np.int32 if buffer.elem is Elem.I32 else _DTYPES.get(component, np.float32)
+        return place.space, place.offsets[component], array_bytes(buffer, component), dtype
+
+    def _externals(self, key: FormKey) -> list[F32]:
+        """The arrays that a form writes for its caller: every row's logits, kept until the sequence is closed."""
+        if key.head is Head.LAST:
+            return []
+        if key not in self._rows_logits:
+            self._rows_logits[key] = np.full(key.rows * self._device.plan.vocab, np.nan, np.float32)
+        return [self._rows_logits[key]]
+
+    def _learn_forms(self) -> None:
+        """Tells the step driver of forms that were adopted since."""
+        for key, number in self._device.forms.items():
+            if key.head is Head.LAST and key not in self._known:
+                self._known.add(key)
+                self._steps.add(key.rows, number)
+
+    @property
+    def _layout(self) -> PoolPlan:
+        return self._device.plan.state
+
+    def _part(self, name: str) -> int:
+        return self._layout.named(name).offset_bytes
+
+    def _read(self, offset: int, size_bytes: int) -> npt.NDArray[np.uint8]:
+        return np.asarray(self._program.read(_SPACE_NUMBER[Space.STATE], offset, size_bytes, state=self.state))
 
     def _write_param(self, name: str, values: Sequence[int]) -> None:
-        self._program.write_pool(self._pool.named(name).offset_bytes, np.array(values, np.int32).view(np.uint8))
+        data = np.array(values, np.int32).view(np.uint8)
+        self._program.write(_SPACE_NUMBER[Space.STATE], self._part(name), data, state=self.state)
 
     def _read_param(self, name: str) -> int:
-        return int(np.asarray(self._program.read_pool(self._pool.named(name).offset_bytes, 4)).view(np.int32)[0])
+        return int(self._read(self._part(name), 4).view(np.int32)[0])
 
 
-def _check_memory(checkpoint: Checkpoint, lane: Lane) -> None:
-    """Refuses a context beyond the usual whose pool the machine cannot hold, before tables of that length are made.
+def table(form: FormPlan) -> Words:
+    """The buffer table of a form, as `lane.launch.table` lays it out."""
+    rows = []
+    for name, buffer in form.schedule.buffers.items():
+        place = form.places[name]
+        rows.append(buffer_row(place.space, buffer.elem, buffer.elems, place.offsets))
+    return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
 
-    A pool grows with the context in a straight line, but for the padding of its parts: two short ones give the slope.
-    """
-    context = lane.model.context
-    if context <= LONGEST_CONTEXT:
-        return
-    short, longer = (_pool_bytes(checkpoint, lane.numerics, positions) for positions in SHORT_CONTEXTS)
-    wanted = (longer - short) // (SHORT_CONTEXTS[1] - SHORT_CONTEXTS[0]) * context
+
+def _check_memory(plan: Plan) -> None:
+    """Refuses what the machine cannot hold, before tables of that length are made."""
+    wanted = plan.pool.total_bytes + plan.state.total_bytes + plan.arena_bytes + plan.scratch_bytes
     there_is = _machine_bytes()
     if wanted > there_is:
-        raise CapacityError(f"cpu: {context} positions take {wanted} bytes, allowed {there_is} (the machine's memory)")
+        raise CapacityError(
+            f"cpu: {plan.model.context} positions take {wanted} bytes, allowed {there_is} (the machine's memory)"
+        )
 
 
 def _machine_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _pool_bytes(checkpoint: Checkpoint, numerics: Numerics, context: int) -> int:
-    decode = Lane(recognise(checkpoint, context), numerics).form(1).schedule
-    return lay_pool(shared_buffers(decode)).total_bytes

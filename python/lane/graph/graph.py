@@ -1,7 +1,7 @@
 """The step graph and its builder.
 
 Enters: tensors and ops added in program order. Leaves: a frozen `StepGraph`. Promise: an activation is written once,
-before it is read; its shape is the one its op's rule infers.
+before it is read, whole by one op, whose rule infers its shape, or row by row.
 """
 
 from __future__ import annotations
@@ -22,22 +22,38 @@ class Head(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class StepIo:
-    """The step's inputs and outputs by tensor name.
+class SequenceIo:
+    """One sequence's inputs and outputs by tensor name.
 
-    `tokens` holds the block's token ids, `token` the id that the next decode step takes (the arg-max writes it), `pos`
-    the position of the block's first row, `logits` rows × vocabulary (one row under `Head.LAST`).
+    `token` is the id that the next decode step takes (the arg-max writes it), `pos` the position of the sequence's
+    first row, `logits` rows × vocabulary (one row under `Head.LAST`).
     """
 
-    tokens: str
     token: str
     pos: str
     logits: str
 
 
 @dataclass(frozen=True, slots=True)
+class StepIo:
+    """The step's inputs and outputs by tensor name: `tokens` holds the block's token ids, the rest is as in
+    `SequenceIo`. A batch step names the same for every further sequence, whose token is its block."""
+
+    tokens: str
+    token: str
+    pos: str
+    logits: str
+    further: tuple[SequenceIo, ...] = ()
+
+    @property
+    def sequences(self) -> tuple[SequenceIo, ...]:
+        """Every sequence's, the first included."""
+        return (SequenceIo(self.token, self.pos, self.logits), *self.further)
+
+
+@dataclass(frozen=True, slots=True)
 class StepGraph:
-    """One step of a model over `rows` rows of one sequence."""
+    """One step of a model over `rows` rows of one sequence, or over one row of each of several (a batch)."""
 
     rows: int
     head: Head
@@ -54,7 +70,10 @@ class GraphBuilder:
         self.ops: list[Op] = []
 
     def tensor(self, tensor: Tensor) -> str:
-        """Declares a tensor that no op computes; again under the same name it must be the same in shape and role."""
+        """Declares a tensor that no op computes whole; again under the same name it must be the same in shape and role.
+
+        An activation declared so is a stack, into which `WriteRows` gathers the rows of a batch.
+        """
         known = self.tensors.get(tensor.name)
         if known is None:
             self.tensors[tensor.name] = tensor

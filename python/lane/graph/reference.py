@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lane.graph.graph import StepGraph
+from lane.graph.ops import WriteRows
 from lane.graph.ops.base import Array, Arrays
 from lane.graph.tensor import Role, Rows, Tensor, Values
 from lane.launch.table import Elem
@@ -26,15 +27,34 @@ class Reference:
 
     def run(self, graph: StepGraph, tokens: Sequence[int], pos: int) -> Array:
         """Logits (rows × vocabulary) of one step over `tokens` from position `pos`."""
+        arrays = self._arrays(graph)
+        arrays[graph.io.tokens].reshape(-1)[: len(tokens)] = tokens
+        arrays[graph.io.pos][0, 0] = pos
+        return self._compute(graph, arrays)[0]
+
+    def run_batch(self, graph: StepGraph, tokens: Sequence[int], positions: Sequence[int]) -> list[Array]:
+        """Logits (1 × vocabulary) of each sequence of a batch step, one token and position a sequence."""
+        arrays = self._arrays(graph)
+        for sequence, token, pos in zip(graph.io.sequences, tokens, positions, strict=True):
+            arrays[sequence.token][0, 0], arrays[sequence.pos][0, 0] = token, pos
+        return self._compute(graph, arrays)
+
+    def _arrays(self, graph: StepGraph) -> Arrays:
+        """What is there before the first op: all but activations, of which stacks alone."""
+        stacks = {op.table for op in graph.ops if isinstance(op, WriteRows)}
         arrays: Arrays = {}
         for tensor in graph.tensors.values():
             if tensor.role is not Role.ACTIVATION:
                 arrays[tensor.name] = self._array(tensor)
-        arrays[graph.io.tokens].reshape(-1)[: len(tokens)] = tokens
-        arrays[graph.io.pos][0, 0] = pos
+            elif tensor.name in stacks:
+                arrays[tensor.name] = np.full((tensor.rows, tensor.cols), np.nan)
+        return arrays
+
+    @staticmethod
+    def _compute(graph: StepGraph, arrays: Arrays) -> list[Array]:
         for op in graph.ops:
             op.compute(arrays)
-        return np.asarray(arrays[graph.io.logits])
+        return [np.asarray(arrays[sequence.logits]) for sequence in graph.io.sequences]
 
     def reset(self) -> None:
         """Forgets all carried state."""

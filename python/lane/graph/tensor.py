@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from lane.launch.record import F32
 from lane.launch.table import Elem
@@ -51,11 +53,19 @@ class Rows:
         return self.rows * self.row_bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """f32 values that the compiler computed, rows × cols; they go to the sidecar."""
+    """f32 values that the compiler computes, rows × cols; they go to the sidecar.
 
-    array: F32
+    They are made when somebody first asks for them: a tensor has its shape before, so that planning needs none.
+    """
+
+    def __init__(self, make: Callable[[], F32]) -> None:
+        self._make = make
+
+    @cached_property
+    def array(self) -> F32:
+        """The values."""
+        return self._make()
 
 
 Placement = Rows | Values

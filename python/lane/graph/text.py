@@ -8,7 +8,8 @@ from lane.graph.tensor import Role
 
 def dump(graph: StepGraph) -> str:
     """The graph as text; goldens compare it."""
-    lines = [f"step rows={graph.rows} head={graph.head.value} logits={graph.io.logits}"]
+    logits = ",".join(sequence.logits for sequence in graph.io.sequences)
+    lines = [f"step rows={graph.rows} head={graph.head.value} logits={logits}"]
     lines += [f"  {t}" for t in graph.tensors.values() if t.role is not Role.ACTIVATION]
     for op in graph.ops:
         out = graph.tensors[op.written()[0]]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from lane.launch.elementwise import UnaryOp, activate
 from lane.launch.fields import (
     Extent,
     QuantStore,
@@ -22,15 +20,10 @@ from lane.launch.fields import (
     WriteQuant,
     unit_places,
 )
-from lane.launch.norm import rms_norm
+from lane.launch.meaning.attention import AttentionShape, RopeLayout, SplitPart, attend, rotate
+from lane.launch.meaning.elementwise import UnaryOp, activate
+from lane.launch.meaning.norm import normed
 from lane.launch.record import F64, I32, Launch, Memory, Part, Record, WriteTo, read_units, store_units, store_values
-
-
-class RopeLayout(enum.Enum):
-    """Which values of a head rotate together: (i, i + half) or (2i, 2i + 1)."""
-
-    SPLIT = "split"
-    INTERLEAVED = "interleaved"
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ def _turn(memory: Memory, side: RopeSide, launch: Rope | RopeParts) -> None:
     x = read_units(memory, side.x, units, side.part)
     if side.norm is not None:
         assert launch.eps is not None, f"'{side.x}' is normed without an epsilon"
-        x = rms_norm(x, launch.eps) * memory.plain(side.norm)[: launch.hd]
+        x = normed(x.reshape(-1, launch.hd), memory.plain(side.norm)[: launch.hd], None, launch.eps).reshape(x.shape)
     rows = row_positions(memory, launch.pos, units.rows, launch.batch)
     cos = memory.plain(launch.cos).reshape(-1, launch.half)[rows].astype(np.float64)
     sin = memory.plain(launch.sin).reshape(-1, launch.half)[rows].astype(np.float64)
@@ -148,19 +141,6 @@ def row_positions(memory: Memory, pos: str | None, rows: int, batch: bool) -> I3
         return np.arange(rows, dtype=np.int32)
     given = memory.plain(pos)
     return np.asarray(given[:rows] if batch else int(given[0]) + np.arange(rows), np.int32)
-
-
-def rotate(x: F64, cos: F64, sin: F64, layout: RopeLayout) -> F64:
-    """Heads x (rows × heads × hd) turned by their row's angles (cos, sin: rows × half)."""
-    half = cos.shape[1]
-    if layout is RopeLayout.SPLIT:
-        first, second = slice(0, half), slice(half, 2 * half)
-    else:
-        first, second = slice(0, 2 * half, 2), slice(1, 2 * half, 2)
-    c, s = cos[:, None, :], sin[:, None, :]
-    a, b, y = x[..., first], x[..., second], x.copy()
-    y[..., first], y[..., second] = a * c - b * s, a * s + b * c
-    return y
 
 
 @dataclass(frozen=True)
@@ -254,12 +234,11 @@ class Attention(Launch):
         out = np.empty((self.rows, self.heads, self.vd))
         together = self.rows if self.seq is None else 1  # rows that share their caches
         for r in range(0, self.rows, together):
-            query, (keys, values) = q[r : r + together], self._cached(memory, r)
-            if self.split is not None:
-                query, keys = self._joined(memory, self.split, r, query, keys)
-            query = query.reshape(together, self._kv_heads, self.group, -1)
+            keys, values = self._cached(memory, r)
+            split = None if self.split is None else self._second(memory, self.split, r, together)
+            query = q[r : r + together].reshape(together, self._kv_heads, self.group, -1)
             shape = AttentionShape(int(positions[r]), self.scale, self.window, self.cap)
-            out[r : r + together] = attend(query, keys, values, sinks, shape).reshape(-1, self.heads, self.vd)
+            out[r : r + together] = attend(query, keys, values, sinks, shape, split).reshape(-1, self.heads, self.vd)
         if self.gate is not None:
             gate = read_units(memory, self.gate.x, Units(self.rows, self.heads, self.vd), self.gate.part)
             out = out * activate(self.gate.act, gate)
@@ -294,45 +273,9 @@ class Attention(Launch):
         values = unit_places(Units(self.len, kv, self.vd), value_row, self.vd, begin + (self.voff or 0))
         return memory.plain(self.kc)[keys].astype(np.float64), memory.plain(self.vc)[values].astype(np.float64)
 
-    def _joined(self, memory: Memory, split: SplitKeys, row: int, query: F64, keys: F64) -> tuple[F64, F64]:
-        """Queries and keys with their second parts behind the first."""
-        second = read_units(memory, split.q, Units(self.rows, self.heads, split.width), split.part)[row : row + len(query)]
+    def _second(self, memory: Memory, split: SplitKeys, row: int, rows: int) -> SplitPart:
+        """The second parts of some rows' queries, and of their sequence's keys."""
+        q = read_units(memory, split.q, Units(self.rows, self.heads, split.width), split.part)[row : row + rows]
         begin = row * (self.seq or 0) + split.koff
-        places = unit_places(Units(self.len, 1, split.width), split.kstride, 0, begin)
-        rest = memory.plain(split.k)[places].astype(np.float64)
-        rest = np.broadcast_to(rest, (*keys.shape[:2], split.width))
-        return np.concatenate([query, second], axis=2), np.concatenate([keys, rest], axis=2)
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionShape:
-    """What attention depends on besides its arrays: the first row's position, scale, window, soft cap."""
-
-    start: int
-    scale: float
-    window: int
-    cap: float
-
-
-def attend(q: F64, keys: F64, values: F64, sinks: F64 | None, shape: AttentionShape) -> F64:
-    """Attention's float64 meaning: q rows × groups × group × hd, keys len × groups × hd, values len × groups × vd."""
-    out = np.empty((*q.shape[:3], values.shape[2]))
-    for r in range(len(q)):
-        end = shape.start + r + 1
-        first = max(0, end - shape.window) if shape.window else 0
-        s = shape.scale * np.einsum("hgd,phd->hgp", q[r], keys[first:end])
-        if shape.cap > 0:
-            s = shape.cap * np.tanh(s / shape.cap)
-        out[r] = np.einsum("hgp,phd->hgd", _softmax(s, sinks), values[first:end])
-    return out
-
-
-def _softmax(s: F64, sinks: F64 | None) -> F64:
-    top = s.max(axis=-1, keepdims=True)
-    if sinks is not None:
-        top = np.maximum(top, sinks[..., None])
-    e = np.exp(s - top)
-    total = e.sum(axis=-1, keepdims=True)
-    if sinks is not None:
-        total = total + np.exp(sinks[..., None] - top)
-    return np.asarray(e / total)
+        places = unit_places(Units(self.len, 1, split.width), split.kstride, 0, begin)[:, 0]
+        return SplitPart(q.reshape(rows, self._kv_heads, self.group, -1), memory.plain(split.k)[places].astype(np.float64))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from lane.launch.fields import Extent, QuantStore, Read, Units, Write, WriteQuant
+from lane.launch.meaning.norm import normed
 from lane.launch.record import (
-    F64,
     Launch,
     Memory,
     Part,
@@ -20,13 +18,6 @@ from lane.launch.record import (
     store_units,
     store_values,
 )
-
-
-def rms_norm(x: F64, eps: float, centre: bool = False) -> F64:
-    """The norm's float64 meaning over the last axis, before weight and bias."""
-    if centre:
-        x = x - x.mean(axis=-1, keepdims=True)
-    return np.asarray(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps))
 
 
 @dataclass(frozen=True)
@@ -67,16 +58,12 @@ class Norm(Launch):
         x = read_units(memory, self.x, Units(self.rows, 1, self.cols), self.part)[:, 0]
         if self.add is not None:
             added = read_values(memory, self.add, x.size).reshape(x.shape)
-            if self.pre is not None:
-                added = rms_norm(added, self.eps) * memory.plain(self.pre)[: self.cols]
-            x = x + added
+            x = x + (added if self.pre is None else normed(added, memory.plain(self.pre)[: self.cols], None, self.eps))
         if self.sum is not None:
             store_values(memory, self.sum, x)
-        y = rms_norm(x, self.eps, self.centre)
-        if self.w is not None:
-            y = y * memory.plain(self.w)[: self.cols]
-        if self.bias is not None:
-            y = y + memory.plain(self.bias)[: self.cols]
+        w = None if self.w is None else memory.plain(self.w)[: self.cols]
+        bias = None if self.bias is None else memory.plain(self.bias)[: self.cols]
+        y = normed(x, w, bias, self.eps, self.centre)
         if self.into is not None:
             units = self._units()
             store_units(memory, self.into, y.reshape(units.rows, units.per_row, units.width))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lane.launch.elementwise import ACTIVATION_OPERATIONS, UnaryOp, activate
+from lane.launch.elementwise import ACTIVATION_OPERATIONS
 from lane.launch.fields import (
     Extent,
     Matrix,
@@ -21,6 +19,8 @@ from lane.launch.fields import (
     Write,
     WriteQuant,
 )
+from lane.launch.meaning.elementwise import UnaryOp, gated
+from lane.launch.meaning.product import head_product, product
 from lane.launch.record import (
     F64,
     Launch,
@@ -121,8 +121,8 @@ class GemvF32(Launch):
 
     def compute(self, memory: Memory) -> None:
         x = read_values(memory, self.x, self.m * self.k).reshape(self.m, self.k)
-        y = x @ read_values(memory, self.w, self.k * self.n).reshape(self.k, self.n)
-        store_units(memory, self.y, _biased(memory, y, self.bias)[:, None])
+        w = read_values(memory, self.w, self.k * self.n).reshape(self.k, self.n)
+        store_units(memory, self.y, product(x, w.T, _bias(memory, self.bias, self.n))[:, None])
 
     def operations(self, position: int | None = None) -> int:
         return 2 * self.m * self.n * self.k
@@ -190,7 +190,7 @@ class GemvGlu(Launch):
     def compute(self, memory: Memory) -> None:
         x = read_values(memory, self.x, self.m * self.k, self.read_quant).reshape(self.m, self.k)
         gate, up = _product(memory, x, self.wg, self.bg), _product(memory, x, self.wu, self.bu)
-        store_values(memory, self.out, activate(self.act, gate) * up, self.store_quant)
+        store_values(memory, self.out, gated(self.act, gate, up), self.store_quant)
 
     def operations(self, position: int | None = None) -> int:
         return self.m * self.n * (4 * self.k + 1 + ACTIVATION_OPERATIONS)
@@ -241,13 +241,12 @@ class HeadGemv(Launch):
     def compute(self, memory: Memory) -> None:
         rows = self.m if self.upto is None else min(self.m, self.upto.rows(int(memory.plain(self.upto.pos)[0])))
         x = read_units(memory, self.x, Units(rows, 1 if self.shared else self.heads, self.a), self.part)
-        x = np.broadcast_to(x, (rows, self.heads, self.a))
         w = memory.matrix(self.w)
         if self.rows_out:
-            y = np.einsum("rha,hba->rhb", x, w.reshape(self.heads, self.b, self.a))
+            w = w.reshape(self.heads, self.b, self.a)
         else:
-            y = np.einsum("rha,hab->rhb", x, w.reshape(self.heads, self.a, self.b))
-        store_units(memory, self.y, y)
+            w = w.reshape(self.heads, self.a, self.b).swapaxes(1, 2)
+        store_units(memory, self.y, head_product(x, w))
 
     def operations(self, position: int | None = None) -> int:
         rows = self.m if self.upto is None or position is None else min(self.m, self.upto.rows(position))
@@ -255,8 +254,9 @@ class HeadGemv(Launch):
 
 
 def _product(memory: Memory, x: F64, w: str, bias: str | None) -> F64:
-    return _biased(memory, np.asarray(x @ memory.matrix(w).T), bias)
+    matrix = memory.matrix(w)
+    return product(x, matrix, _bias(memory, bias, len(matrix)))
 
 
-def _biased(memory: Memory, y: F64, bias: str | None) -> F64:
-    return y if bias is None else np.asarray(y + read_values(memory, bias, y.shape[-1]))
+def _bias(memory: Memory, bias: str | None, n: int) -> F64 | None:
+    return None if bias is None else read_values(memory, bias, n)

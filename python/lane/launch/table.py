@@ -14,7 +14,8 @@ class Space(enum.Enum):
     """Where a buffer's bytes lie."""
 
     ARENA = "arena"  # step-local, overlaid by lifetime
-    POOL = "pool"  # lives across steps: carried state, constants, parameters, io
+    POOL = "pool"  # lives across steps, one for all sequences: constants
+    STATE = "state"  # lives across steps, one for each sequence: carried state, parameters, logits
     MATRIX = "matrix"  # checkpoint rows
     EXTERNAL = "external"  # bound by the caller, run by run
 

@@ -20,6 +20,8 @@ _ARRAYS = tuple(Component(column) for column in COLUMNS[3:])
 
 def buffer_row(space: Space, elem: Elem, elems: int, places: Mapping[Component, int]) -> list[int]:
     """A buffer's row: `places` gives the offset of each array that it has, or the number of a matrix or an external."""
+    if space is Space.MATRIX:
+        places = {Component.PLAIN: places[Component.MATRIX]}
     return [_SPACE_NUMBER[space], _ELEM_NUMBER[elem], elems, *(places.get(array, -1) for array in _ARRAYS)]
 
 

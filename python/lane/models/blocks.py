@@ -1,15 +1,16 @@
-"""The blocks of a dense decoder, in the variations that families need. Families compose them; none is named here."""
+"""The blocks of a decoder, in the variations that families need. Families compose them; none is named here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lane.graph.ops import Attention, Binary, LayerNorm, MatMul, RmsNorm, Rotate, Scale, SwiGlu, Unary, WriteRows
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import BinaryOp, UnaryOp
-from lane.models.dense import LONG_FACTORS, SHORT_FACTORS, DenseShape, Scales
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
+from lane.models.dense import LONG_FACTORS, SHORT_FACTORS, UNSCALED, Scales
 from lane.models.rotation import Rotation
+from lane.models.shape import DenseShape, LayerShape
 from lane.models.step import StepBuilder, Tables
 
 
@@ -24,37 +25,103 @@ class AttentionStyle:
     cap: float = 0.0
 
 
+# --- norms and sums ---------------------------------------------------------------------------------------------------
+
+
+def rms_norm(b: StepBuilder, x: str, stem: str, out: str, eps: float) -> str:
+    """RMS norm of whole rows by the checkpoint's `stem.weight`."""
+    return b.add(RmsNorm(x, b.vector(f"{stem}.weight"), out, b.cols(x), eps))
+
+
+def layer_norm(b: StepBuilder, x: str, stem: str, out: str, eps: float) -> str:
+    """LayerNorm of whole rows by the checkpoint's `stem.weight` and, where the file has it, `stem.bias`."""
+    bias = b.vector(f"{stem}.bias") if b.has(f"{stem}.bias") else None
+    return b.add(LayerNorm(x, b.vector(f"{stem}.weight"), bias, out, b.cols(x), eps))
+
+
+def unit_norm(b: StepBuilder, x: str, stem: str, eps: float) -> str:
+    """RMS norm of every unit as wide as its weight (a head, or the whole row), where the file has one."""
+    if not b.has(f"{stem}.weight"):
+        return x
+    w = b.vector(f"{stem}.weight")
+    return b.add(RmsNorm(x, w, f"{x}.normed", b.cols(w), eps))
+
+
+def scaled(b: StepBuilder, x: str, c: float) -> str:
+    """c·x; x itself when c is 1."""
+    return x if c == 1.0 else b.add(Scale(x, f"{x}.scaled", c))
+
+
 # --- layers -----------------------------------------------------------------------------------------------------------
 
+Block = Callable[[str, int], str]  # adds a block's ops on its input in a layer, gives its output
+Norm = Callable[[StepBuilder, str, str, str, float], str]  # a norm's, by its tensors' stem and its output's name
 
-def pre_norm_layers(
-    b: StepBuilder, x: str, s: DenseShape, style: Callable[[int], AttentionStyle], act: UnaryOp, scale: float = 1.0
+
+@dataclass(frozen=True, slots=True)
+class Sublayer:
+    """How a block hangs on the residual stream: x ← x + scale·after(block(before(x))).
+
+    `before` and `after` are norms (None: none), each by the names of its tensor and its output in the layer; `out` is
+    the sum's name there.
+    """
+
+    out: str
+    before: tuple[str, str] | None
+    after: tuple[str, str] | None = None
+
+
+PRE_NORM = (Sublayer("attn_sum", ("attn_norm", "attn_norm")), Sublayer("ffn_sum", ("ffn_norm", "ffn_norm")))
+# Pre-norm too, under a name of the other norm.
+PRE_NORM_NAMED_POST = (PRE_NORM[0], Sublayer("ffn_sum", ("post_attention_norm", "ffn_norm")))
+POST_NORM = (
+    Sublayer("attn_sum", None, ("post_attention_norm", "post_attn_norm")),
+    Sublayer("ffn_sum", None, ("post_ffw_norm", "post_ffn_norm")),
+)
+SANDWICH = tuple(replace(post, before=pre.before) for pre, post in zip(PRE_NORM, POST_NORM, strict=True))
+
+
+def decoder(
+    b: StepBuilder,
+    x: str,
+    shape: DenseShape,
+    attention: Block,
+    ffn: Block,
+    *,
+    hung: tuple[Sublayer, ...] = PRE_NORM,
+    scale: float = 1.0,
+    norm: Norm = rms_norm,
 ) -> str:
-    """Every layer as x ← x + scale·attention(norm(x)), x ← x + scale·ffn(norm(x)); `style` says how a layer attends."""
-    for i in range(s.layers):
-        normed = rms_norm(b, x, f"blk.{i}.attn_norm.weight", f"blk.{i}.attn_norm", s.eps)
-        x = residual(b, x, attention(b, normed, i, s, style(i)), f"blk.{i}.attn_sum", scale)
-        normed = rms_norm(b, x, f"blk.{i}.ffn_norm.weight", f"blk.{i}.ffn_norm", s.eps)
-        x = residual(b, x, gated_ffn(b, normed, i, act), f"blk.{i}.ffn_sum", scale)
+    """Every layer: an attention block and a feed-forward block, hung as `hung` says; norms are RMS norms by default."""
+    for layer in range(shape.layers):
+        for block, how in zip((attention, ffn), hung, strict=True):
+            x = sublayer(b, x, layer, block, how, shape.eps, scale, norm)
     return x
 
 
-def scaled_decoder(b: StepBuilder, s: DenseShape, style: AttentionStyle, scales: Scales) -> str:
-    """A whole step of llama's blocks, scaled."""
+def sublayer(
+    b: StepBuilder, x: str, layer: int, block: Block, how: Sublayer, eps: float, scale: float, norm: Norm
+) -> str:
+    """x + scale·after(block(before(x)))."""
+    at = f"blk.{layer}"
+    y = x if how.before is None else norm(b, x, f"{at}.{how.before[0]}", f"{at}.{how.before[1]}", eps)
+    y = block(y, layer)
+    if how.after is not None:
+        y = norm(b, y, f"{at}.{how.after[0]}", f"{at}.{how.after[1]}", eps)
+    return b.add(Binary(BinaryOp.ADD, x, scaled(b, y, scale), f"{at}.{how.out}"))
+
+
+def pre_norm_decoder(
+    b: StepBuilder, shape: DenseShape, style: Callable[[int], AttentionStyle], ffn: Block, scales: Scales = UNSCALED
+) -> str:
+    """A whole step of pre-norm blocks; `style` says how a layer attends, `ffn` is its feed-forward block."""
+
+    def attention_of(x: str, layer: int) -> str:
+        return attention(b, x, layer, shape.at(layer), style(layer))
+
     x = b.embed("token_embd.weight", scales.embedding)
-    x = pre_norm_layers(b, x, s, lambda _: style, UnaryOp.SILU, scales.residual)
-    return scaled(b, logits(b, x, s.eps), 1.0 / scales.logits)
-
-
-def sandwich_layers(b: StepBuilder, x: str, s: DenseShape, style: Callable[[int], AttentionStyle], act: UnaryOp) -> str:
-    """Every layer as x ← x + norm(attention(norm(x))), x ← x + norm(ffn(norm(x)))."""
-    for i in range(s.layers):
-        normed = rms_norm(b, x, f"blk.{i}.attn_norm.weight", f"blk.{i}.attn_norm", s.eps)
-        y = attention(b, normed, i, s, style(i))
-        x = residual(b, x, post_attention_norm(b, y, i, s.eps), f"blk.{i}.attn_sum")
-        normed = rms_norm(b, x, f"blk.{i}.ffn_norm.weight", f"blk.{i}.ffn_norm", s.eps)
-        x = residual(b, x, post_ffn_norm(b, gated_ffn(b, normed, i, act), i, s.eps), f"blk.{i}.ffn_sum")
-    return x
+    x = decoder(b, x, shape, attention_of, ffn, scale=scales.residual)
+    return scaled(b, logits(b, x, shape.eps), 1.0 / scales.logits)
 
 
 def freq_factors(b: StepBuilder) -> str | None:
@@ -67,47 +134,6 @@ def context_factors(b: StepBuilder, rotation: Rotation) -> str | None:
     if not (b.has(SHORT_FACTORS) or b.has(LONG_FACTORS)):
         return None
     return LONG_FACTORS if b.context > rotation.original_context else SHORT_FACTORS
-
-
-# --- norms and sums ---------------------------------------------------------------------------------------------------
-
-
-def rms_norm(b: StepBuilder, x: str, weight: str, out: str, eps: float) -> str:
-    """RMS norm of whole rows by a checkpoint vector."""
-    return b.add(RmsNorm(x, b.vector(weight), out, b.cols(x), eps))
-
-
-def layer_norm(b: StepBuilder, x: str, stem: str, eps: float) -> str:
-    """LayerNorm of whole rows by the checkpoint's `stem.weight` and, where the file has it, `stem.bias`."""
-    bias = b.vector(f"{stem}.bias") if b.has(f"{stem}.bias") else None
-    return b.add(LayerNorm(x, b.vector(f"{stem}.weight"), bias, stem, b.cols(x), eps))
-
-
-def post_attention_norm(b: StepBuilder, y: str, layer: int, eps: float) -> str:
-    """The norm of an attention's output before it is added."""
-    return rms_norm(b, y, f"blk.{layer}.post_attention_norm.weight", f"blk.{layer}.post_attn_norm", eps)
-
-
-def post_ffn_norm(b: StepBuilder, y: str, layer: int, eps: float) -> str:
-    """The norm of a feed-forward block's output before it is added."""
-    return rms_norm(b, y, f"blk.{layer}.post_ffw_norm.weight", f"blk.{layer}.post_ffn_norm", eps)
-
-
-def head_norm(b: StepBuilder, x: str, weight: str, hd: int, eps: float) -> str:
-    """RMS norm of every head, where the file has its weight."""
-    if not b.has(weight):
-        return x
-    return b.add(RmsNorm(x, b.vector(weight), f"{x}.normed", hd, eps))
-
-
-def residual(b: StepBuilder, x: str, y: str, out: str, scale: float = 1.0) -> str:
-    """x + scale·y."""
-    return b.add(Binary(BinaryOp.ADD, x, scaled(b, y, scale), out))
-
-
-def scaled(b: StepBuilder, x: str, c: float) -> str:
-    """c·x; x itself when c is 1."""
-    return x if c == 1.0 else b.add(Scale(x, f"{x}.scaled", c))
 
 
 # --- projections ------------------------------------------------------------------------------------------------------
@@ -140,16 +166,16 @@ def add_bias(b: StepBuilder, y: str, bias: str) -> str:
 # --- attention and feed-forward ---------------------------------------------------------------------------------------
 
 
-def attention(b: StepBuilder, x: str, layer: int, s: DenseShape, style: AttentionStyle) -> str:
-    """Self-attention with its output projection; queries and keys normed per head where the file has the weights."""
+def attention(b: StepBuilder, x: str, layer: int, s: LayerShape, style: AttentionStyle) -> str:
+    """Self-attention with its output projection; queries and keys normed where the file has the weights."""
     q, k, v = (project(b, x, layer, part) for part in ("attn_q", "attn_k", "attn_v"))
-    q = head_norm(b, q, f"blk.{layer}.attn_q_norm.weight", s.hd, s.eps)
-    k = head_norm(b, k, f"blk.{layer}.attn_k_norm.weight", s.hd, s.eps)
+    q = unit_norm(b, q, f"blk.{layer}.attn_q_norm", s.eps)
+    k = unit_norm(b, k, f"blk.{layer}.attn_k_norm", s.eps)
     return project(b, attend(b, (q, k, v), layer, s, style), layer, "attn_output")
 
 
-def attend(b: StepBuilder, qkv: tuple[str, str, str], layer: int, s: DenseShape, style: AttentionStyle) -> str:
-    """Rotation, the caches' new rows, and attention over them."""
+def attend(b: StepBuilder, qkv: tuple[str, str, str], layer: int, s: LayerShape, style: AttentionStyle) -> str:
+    """Rotation, the caches' new rows, and attention over them, with sinks where the file has them."""
     q, k, v = qkv
     if style.tables is not None:
         q = b.add(Rotate(q, style.tables.cos, style.tables.sin, b.pos, f"{q}.turned", s.hd, style.layout))
@@ -157,13 +183,14 @@ def attend(b: StepBuilder, qkv: tuple[str, str, str], layer: int, s: DenseShape,
     keys, values = b.cache(f"blk.{layer}.k_cache", s.k), b.cache(f"blk.{layer}.v_cache", s.v)
     b.add(WriteRows(keys, k, b.pos))
     b.add(WriteRows(values, v, b.pos))
+    sinks = f"blk.{layer}.attn_sinks.weight"
     return b.add(
         Attention(
             q,
             keys,
             values,
             b.pos,
-            None,
+            b.vector(sinks) if b.has(sinks) else None,
             f"blk.{layer}.attended",
             s.heads,
             s.kv_heads,
@@ -199,7 +226,7 @@ def activated(b: StepBuilder, x: str, act: UnaryOp) -> str:
 
 def logits(b: StepBuilder, x: str, eps: float) -> str:
     """Logits of the rows that get them: RMS norm by `output_norm`, then the head."""
-    return head(b, rms_norm(b, b.head_rows(x), "output_norm.weight", "output_norm", eps))
+    return head(b, rms_norm(b, b.head_rows(x), "output_norm", "output_norm", eps))
 
 
 def head(b: StepBuilder, normed: str) -> str:

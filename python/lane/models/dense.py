@@ -7,101 +7,14 @@ from dataclasses import dataclass
 from lane.models.architecture import Config, TensorRow, may, need
 from lane.models.hparams import Hparams
 from lane.models.rotation import KINDS, Rotation, read_rotation
-
-MAX_LAYERS = 4096
-MAX_POSITIONS = 1 << 31
-MAX_HEAD = 2048  # values a head: four times the widest known, and tables of angles are this wide
-
-
-@dataclass(frozen=True, slots=True)
-class DenseShape:
-    """Layers, the model's own context, widths, heads, rotated values a head, the norms' epsilon, the vocabulary."""
-
-    layers: int
-    context: int
-    embd: int
-    ff: int
-    heads: int
-    kv_heads: int
-    hd: int
-    vd: int
-    rotated: int
-    eps: float
-    vocab: int
-
-    @property
-    def q(self) -> int:
-        """Width of a row of queries."""
-        return self.heads * self.hd
-
-    @property
-    def k(self) -> int:
-        """Width of a row of keys."""
-        return self.kv_heads * self.hd
-
-    @property
-    def v(self) -> int:
-        """Width of a row of values."""
-        return self.kv_heads * self.vd
-
-    def dims(self) -> dict[str, int]:
-        """Dimensions by the names that tensor tables use."""
-        return {
-            "vocab": self.vocab,
-            "embd": self.embd,
-            "ff": self.ff,
-            "gate_up": 2 * self.ff,
-            "q": self.q,
-            "k": self.k,
-            "v": self.v,
-            "qkv": self.q + self.k + self.v,
-            "o": self.heads * self.vd,
-            "hd": self.hd,
-            "half": self.rotated // 2,
-        }
+from lane.models.shape import DenseShape, read_shape
 
 
 @dataclass(frozen=True)
 class DenseConfig(Config):
-    """What the file of a dense decoder with one rotation says."""
+    """What the file of a decoder with one rotation says."""
 
-    shape: DenseShape
     rotation: Rotation
-
-
-def read_shape(hparams: Hparams, eps_key: str = "attention.layer_norm_rms_epsilon") -> DenseShape:
-    """Reads and cross-checks the common keys."""
-    layers = hparams.count("block_count", high=MAX_LAYERS)
-    embd = hparams.count("embedding_length")
-    heads = hparams.count_of_layers("attention.head_count", layers)
-    kv_heads = hparams.count_of_layers("attention.head_count_kv", layers, heads)
-    hparams.require(
-        heads % kv_heads == 0,
-        f"attention.head_count is {heads}, allowed a multiple of attention.head_count_kv, {kv_heads}",
-    )
-    if not (hparams.has("attention.key_length") and hparams.has("attention.value_length")):
-        hparams.require(
-            embd % heads == 0, f"embedding_length is {embd}, allowed a multiple of attention.head_count, {heads}"
-        )
-    hd = hparams.count("attention.key_length", embd // heads, high=MAX_HEAD)
-    vd = hparams.count("attention.value_length", embd // heads, high=MAX_HEAD)
-    rotated = hparams.count("rope.dimension_count", hd)
-    hparams.require(
-        rotated <= hd and rotated % 2 == 0, f"rope.dimension_count is {rotated}, allowed an even number up to {hd}"
-    )
-    return DenseShape(
-        layers=layers,
-        context=hparams.count("context_length", high=MAX_POSITIONS),
-        embd=embd,
-        ff=hparams.count_of_layers("feed_forward_length", layers),
-        heads=heads,
-        kv_heads=kv_heads,
-        hd=hd,
-        vd=vd,
-        rotated=rotated,
-        eps=hparams.number(eps_key, low=0.0, high=1.0),
-        vocab=hparams.vocab,
-    )
 
 
 def read_dense(hparams: Hparams) -> DenseConfig:
@@ -111,8 +24,7 @@ def read_dense(hparams: Hparams) -> DenseConfig:
 
 def dense_config(hparams: Hparams, shape: DenseShape, kinds: tuple[str, ...] = KINDS) -> DenseConfig:
     """The configuration of a shape, its rotation read; `kinds` are the scalings of it that the family knows."""
-    rotation = read_rotation(hparams, shape.rotated, shape.context, kinds)
-    return DenseConfig(shape.layers, shape.context, shape.dims(), shape, rotation)
+    return DenseConfig(shape, read_rotation(hparams, shape.rotated, shape.context, kinds))
 
 
 def read_windows(hparams: Hparams, layers: int, period: int, window: int | None = None) -> tuple[int, ...]:
@@ -148,6 +60,9 @@ class Scales:
     embedding: float
     residual: float
     logits: float
+
+
+UNSCALED = Scales(1.0, 1.0, 1.0)
 
 
 def read_scales(hparams: Hparams, embedding: float, residual: float, logits: float | None) -> Scales:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config, need
-from lane.models.blocks import AttentionStyle, logits, pre_norm_layers
-from lane.models.dense import ATTENTION, EMBEDDING, GATED_FFN, PRE_NORMS, DenseConfig, read_dense
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
+from lane.models.architecture import Architecture, need
+from lane.models.blocks import AttentionStyle, gated_ffn, pre_norm_decoder
+from lane.models.dense import ATTENTION, EMBEDDING, GATED_FFN, PRE_NORMS, UNSCALED, DenseConfig, read_dense
 from lane.models.step import StepBuilder
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: DenseConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, DenseConfig)
     style = AttentionStyle(b.rotation("rope", c.rotation), RopeLayout.SPLIT, c.shape.hd**-0.5)
-    x = b.embed("token_embd.weight", math.sqrt(c.shape.embd))
-    x = pre_norm_layers(b, x, c.shape, lambda _: style, UnaryOp.GELU)
-    return logits(b, x, c.shape.eps)
+    scales = replace(UNSCALED, embedding=math.sqrt(c.shape.embd))
+    return pre_norm_decoder(b, c.shape, lambda _: style, lambda x, i: gated_ffn(b, x, i, UnaryOp.GELU), scales)
 
 
 GEMMA = Architecture(

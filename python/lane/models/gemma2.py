@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config, need
-from lane.models.blocks import AttentionStyle, logits, sandwich_layers, soft_capped
+from lane.models.blocks import SANDWICH, AttentionStyle, attention, decoder, gated_ffn, logits, soft_capped
 from lane.models.dense import (
     ATTENTION,
     EMBEDDING,
     GATED_FFN,
     POST_NORMS,
     PRE_NORMS,
-    DenseConfig,
     read_cap,
-    read_dense,
     read_windows,
 )
 from lane.models.hparams import Hparams
+from lane.models.rotation import Rotation, read_rotation
+from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
 
 PERIOD = 2  # the second of every two layers sees everything
@@ -32,9 +32,10 @@ LAYERS_27B = 46  # the one size whose queries are scaled by √(width / heads); 
 
 
 @dataclass(frozen=True)
-class Gemma2Config(DenseConfig):
+class Gemma2Config(Config):
     """What a gemma2 file says."""
 
+    rotation: Rotation
     windows: tuple[int, ...]
     scale: float
     attention_cap: float
@@ -43,31 +44,28 @@ class Gemma2Config(DenseConfig):
 
 def read(hparams: Hparams) -> Gemma2Config:
     """Reads the keys."""
-    c = read_dense(hparams)
-    width = c.shape.embd // c.shape.heads if c.layers == LAYERS_27B else c.shape.hd
+    shape = read_shape(hparams)
+    width = shape.embd // shape.heads[0] if shape.layers == LAYERS_27B else shape.hd
     return Gemma2Config(
-        c.layers,
-        c.context,
-        c.dims,
-        c.shape,
-        c.rotation,
-        windows=read_windows(hparams, c.layers, PERIOD, WINDOW),
+        shape,
+        read_rotation(hparams, shape.rotated, shape.context),
+        windows=read_windows(hparams, shape.layers, PERIOD, WINDOW),
         scale=width**-0.5,
         attention_cap=read_cap(hparams, "attn_logit_softcapping", ATTENTION_CAP),
         logit_cap=read_cap(hparams, "final_logit_softcapping", LOGIT_CAP),
     )
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: Gemma2Config) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, Gemma2Config)
     tables = b.rotation("rope", c.rotation)
 
-    def style(layer: int) -> AttentionStyle:
-        return AttentionStyle(tables, RopeLayout.SPLIT, c.scale, c.windows[layer], c.attention_cap)
+    def attention_of(x: str, layer: int) -> str:
+        style = AttentionStyle(tables, RopeLayout.SPLIT, c.scale, c.windows[layer], c.attention_cap)
+        return attention(b, x, layer, c.shape.at(layer), style)
 
     x = b.embed("token_embd.weight", math.sqrt(c.shape.embd))
-    x = sandwich_layers(b, x, c.shape, style, UnaryOp.GELU)
+    x = decoder(b, x, c.shape, attention_of, lambda y, i: gated_ffn(b, y, i, UnaryOp.GELU), hung=SANDWICH)
     return soft_capped(b, logits(b, x, c.shape.eps), c.logit_cap)
 
 

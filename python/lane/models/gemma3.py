@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, logits, sandwich_layers, soft_capped
+from lane.models.blocks import SANDWICH, AttentionStyle, attention, decoder, gated_ffn, logits, soft_capped
 from lane.models.dense import (
     ATTENTION,
     EMBEDDING,
@@ -21,13 +21,12 @@ from lane.models.dense import (
     HEAD_NORMS,
     POST_NORMS,
     PRE_NORMS,
-    DenseConfig,
     read_cap,
-    read_dense,
     read_windows,
 )
 from lane.models.hparams import Hparams
-from lane.models.rotation import Rotation, read_base
+from lane.models.rotation import Rotation, read_base, read_rotation
+from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
 
 PERIOD = 6  # the last of every six layers sees everything
@@ -36,9 +35,10 @@ LAYERS_27B = 62  # the one size whose queries are scaled by √(width / heads); 
 
 
 @dataclass(frozen=True)
-class Gemma3Config(DenseConfig):
-    """What a gemma3 file says; `rotation` is that of the layers without a window."""
+class Gemma3Config(Config):
+    """What a gemma3 file says; `rotation` is that of the layers without a window, `local` of those with one."""
 
+    rotation: Rotation
     windows: tuple[int, ...]
     scale: float
     logit_cap: float
@@ -47,33 +47,30 @@ class Gemma3Config(DenseConfig):
 
 def read(hparams: Hparams) -> Gemma3Config:
     """Reads the keys."""
-    c = read_dense(hparams)
+    shape = read_shape(hparams)
     hparams.expect("rope.scaling.attn_factor", 1.0)  # implementations differ on the layers with a window
-    width = c.shape.embd // c.shape.heads if c.layers == LAYERS_27B else c.shape.hd
+    width = shape.embd // shape.heads[0] if shape.layers == LAYERS_27B else shape.hd
     return Gemma3Config(
-        c.layers,
-        c.context,
-        c.dims,
-        c.shape,
-        c.rotation,
-        windows=read_windows(hparams, c.layers, PERIOD),
+        shape,
+        read_rotation(hparams, shape.rotated, shape.context),
+        windows=read_windows(hparams, shape.layers, PERIOD),
         scale=width**-0.5,
         logit_cap=read_cap(hparams, "final_logit_softcapping", 0.0),
-        local=Rotation(c.shape.rotated, read_base(hparams, "rope.freq_base_swa", LOCAL_BASE)),
+        local=Rotation(shape.rotated, read_base(hparams, "rope.freq_base_swa", LOCAL_BASE)),
     )
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: Gemma3Config) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, Gemma3Config)
 
-    def style(layer: int) -> AttentionStyle:
+    def attention_of(x: str, layer: int) -> str:
         window = c.windows[layer]
         tables = b.rotation("rope_local", c.local) if window else b.rotation("rope_full", c.rotation)
-        return AttentionStyle(tables, RopeLayout.SPLIT, c.scale, window)
+        style = AttentionStyle(tables, RopeLayout.SPLIT, c.scale, window)
+        return attention(b, x, layer, c.shape.at(layer), style)
 
     x = b.embed("token_embd.weight", math.sqrt(c.shape.embd))
-    x = sandwich_layers(b, x, c.shape, style, UnaryOp.GELU)
+    x = decoder(b, x, c.shape, attention_of, lambda y, i: gated_ffn(b, y, i, UnaryOp.GELU), hung=SANDWICH)
     return soft_capped(b, logits(b, x, c.shape.eps), c.logit_cap)
 
 

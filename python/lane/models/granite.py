@@ -4,52 +4,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lane.launch.attention import RopeLayout
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, freq_factors, scaled_decoder
+from lane.models.blocks import AttentionStyle, freq_factors, gated_ffn, pre_norm_decoder
 from lane.models.dense import (
     FREQ_FACTORS,
     LLAMA_TENSORS,
-    DenseConfig,
     Scales,
-    read_dense,
     read_scale,
     read_scales,
 )
 from lane.models.hparams import Hparams
+from lane.models.rotation import Rotation, read_rotation
+from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
 
 
 @dataclass(frozen=True)
-class GraniteConfig(DenseConfig):
-    """What a granite file says."""
+class GraniteConfig(Config):
+    """What a granite file says; `rotation` is None where nothing is rotated."""
 
-    rotates: bool
+    rotation: Rotation | None
     attention_scale: float
     scales: Scales
 
 
 def read(hparams: Hparams) -> GraniteConfig:
     """Reads the keys."""
-    c = read_dense(hparams)
+    shape = read_shape(hparams)
+    rotation = read_rotation(hparams, shape.rotated, shape.context)
+    rotates = hparams.flag("rope.scaling.finetuned", True)  # in this architecture alone the key switches RoPE
     return GraniteConfig(
-        c.layers,
-        c.context,
-        c.dims,
-        c.shape,
-        c.rotation,
-        rotates=hparams.flag("rope.scaling.finetuned", True),  # in this architecture alone the key switches RoPE
-        attention_scale=read_scale(hparams, "attention.scale", c.shape.hd**-0.5),
+        shape,
+        rotation if rotates else None,
+        attention_scale=read_scale(hparams, "attention.scale", shape.hd**-0.5),
         scales=read_scales(hparams, embedding=1.0, residual=1.0, logits=None),
     )
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: GraniteConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, GraniteConfig)
-    tables = b.rotation("rope", c.rotation, freq_factors(b)) if c.rotates else None
+    tables = None if c.rotation is None else b.rotation("rope", c.rotation, freq_factors(b))
     style = AttentionStyle(tables, RopeLayout.INTERLEAVED, c.attention_scale)
-    return scaled_decoder(b, c.shape, style, c.scales)
+    return pre_norm_decoder(b, c.shape, lambda _: style, lambda x, i: gated_ffn(b, x, i, UnaryOp.SILU), c.scales)
 
 
 GRANITE = Architecture(

@@ -35,17 +35,16 @@ class Hparams:
         """A whole number from `low` to `high`."""
         return self._whole(key, self._get(key, default), low, high)
 
-    def count_of_layers(self, key: str, layers: int, default: int | None = None) -> int:
-        """A whole number from 1, the same in every layer; the file may repeat it for each."""
+    def per_layer(
+        self, key: str, layers: int, default: tuple[int, ...] | None = None, *, low: int = 1
+    ) -> tuple[int, ...]:
+        """A whole number from `low` for each layer; the file may hold one for all of them."""
         value = self._get(key, default)
+        if value is default and default is not None:
+            return default
         if isinstance(value, np.ndarray) and value.shape == (layers,) and value.dtype.kind in "iu":
-            if (value != value[0]).any():
-                raise UnsupportedError(
-                    f"models: metadata key '{self._prefix}{key}': found {_short(value.tolist())}, lane runs one number "
-                    "for all layers alone"
-                )
-            value = value[0]
-        return self._whole(key, value, 1, MAX_COUNT)
+            return tuple(self._whole(key, v, low, MAX_COUNT) for v in value.tolist())
+        return (self._whole(key, value, low, MAX_COUNT),) * layers
 
     def number(self, key: str, default: float | None = None, *, low: float, high: float) -> float:
         """A finite number from `low` to `high`."""

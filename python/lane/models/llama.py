@@ -7,10 +7,10 @@ of `rope_freqs.weight`, linear and YaRN scaling by metadata; biases and a tied h
 from __future__ import annotations
 
 from lane.errors import UnsupportedError
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, freq_factors, logits, pre_norm_layers
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
+from lane.models.architecture import Architecture
+from lane.models.blocks import AttentionStyle, freq_factors, gated_ffn, pre_norm_decoder
 from lane.models.dense import (
     FREQ_FACTORS,
     LLAMA_TENSORS,
@@ -30,13 +30,11 @@ def read(hparams: Hparams) -> DenseConfig:
     return read_dense(hparams)
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: DenseConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, DenseConfig)
     tables = b.rotation("rope", c.rotation, freq_factors(b))
     style = AttentionStyle(tables, RopeLayout.INTERLEAVED, c.shape.hd**-0.5)
-    x = pre_norm_layers(b, b.embed("token_embd.weight"), c.shape, lambda _: style, UnaryOp.SILU)
-    return logits(b, x, c.shape.eps)
+    return pre_norm_decoder(b, c.shape, lambda _: style, lambda x, i: gated_ffn(b, x, i, UnaryOp.SILU))
 
 
 LLAMA = Architecture(

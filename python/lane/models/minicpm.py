@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lane.launch.attention import RopeLayout
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, context_factors, scaled_decoder
+from lane.models.blocks import AttentionStyle, context_factors, gated_ffn, pre_norm_decoder
 from lane.models.dense import (
     CONTEXT_FACTORS,
     LLAMA_TENSORS,
-    DenseConfig,
     Scales,
-    dense_config,
     read_scales,
-    read_shape,
 )
 from lane.models.hparams import Hparams
-from lane.models.rotation import KINDS, LONGROPE
+from lane.models.rotation import KINDS, LONGROPE, Rotation, read_rotation
+from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
 
 EMBEDDING_SCALE = 12.0
@@ -30,24 +29,26 @@ BASE_WIDTH = 256  # the width whose logits are not scaled
 
 
 @dataclass(frozen=True)
-class MinicpmConfig(DenseConfig):
+class MinicpmConfig(Config):
     """What a minicpm file says."""
 
+    rotation: Rotation
     scales: Scales
 
 
 def read(hparams: Hparams) -> MinicpmConfig:
     """Reads the keys."""
-    c = dense_config(hparams, read_shape(hparams), (*KINDS, LONGROPE))
-    scales = read_scales(hparams, EMBEDDING_SCALE, DEPTH_SCALE / c.layers**0.5, c.shape.embd / BASE_WIDTH)
-    return MinicpmConfig(c.layers, c.context, c.dims, c.shape, c.rotation, scales)
+    shape = read_shape(hparams)
+    rotation = read_rotation(hparams, shape.rotated, shape.context, (*KINDS, LONGROPE))
+    scales = read_scales(hparams, EMBEDDING_SCALE, DEPTH_SCALE / shape.layers**0.5, shape.embd / BASE_WIDTH)
+    return MinicpmConfig(shape, rotation, scales)
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: MinicpmConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, MinicpmConfig)
     tables = b.rotation("rope", c.rotation, context_factors(b, c.rotation))
-    return scaled_decoder(b, c.shape, AttentionStyle(tables, RopeLayout.INTERLEAVED, c.shape.hd**-0.5), c.scales)
+    style = AttentionStyle(tables, RopeLayout.INTERLEAVED, c.shape.hd**-0.5)
+    return pre_norm_decoder(b, c.shape, lambda _: style, lambda x, i: gated_ffn(b, x, i, UnaryOp.SILU), c.scales)
 
 
 MINICPM = Architecture(

@@ -7,23 +7,23 @@ The architecture ignores a window.
 
 from __future__ import annotations
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config, need
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
+from lane.models.architecture import Architecture, need
 from lane.models.blocks import (
     AttentionStyle,
     attend,
     context_factors,
+    decoder,
     gate_product,
     logits,
     project,
     project_parts,
-    residual,
-    rms_norm,
 )
-from lane.models.dense import CONTEXT_FACTORS, EMBEDDING, HEAD, PRE_NORMS, DenseConfig, dense_config, read_shape
+from lane.models.dense import CONTEXT_FACTORS, EMBEDDING, HEAD, PRE_NORMS, DenseConfig, dense_config
 from lane.models.hparams import Hparams
 from lane.models.rotation import KINDS, LONGROPE
+from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
 
 
@@ -33,23 +33,22 @@ def read(hparams: Hparams) -> DenseConfig:
     return dense_config(hparams, read_shape(hparams), (*KINDS, LONGROPE))
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: DenseConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, DenseConfig)
-    s = c.shape
     tables = b.rotation("rope", c.rotation, context_factors(b, c.rotation))
-    style = AttentionStyle(tables, RopeLayout.SPLIT, s.hd**-0.5)
-    x = b.embed("token_embd.weight")
-    for i in range(c.layers):
-        normed = rms_norm(b, x, f"blk.{i}.attn_norm.weight", f"blk.{i}.attn_norm", s.eps)
-        q, k, v = project_parts(b, normed, i, "attn_qkv", (("attn_q", s.q), ("attn_k", s.k), ("attn_v", s.v)))
-        y = project(b, attend(b, (q, k, v), i, s, style), i, "attn_output")
-        x = residual(b, x, y, f"blk.{i}.attn_sum")
-        normed = rms_norm(b, x, f"blk.{i}.ffn_norm.weight", f"blk.{i}.ffn_norm", s.eps)
-        gate, up = project_parts(b, normed, i, "ffn_up", (("ffn_gate_part", s.ff), ("ffn_up_part", s.ff)))
-        y = project(b, gate_product(b, gate, up, i, UnaryOp.SILU), i, "ffn_down")
-        x = residual(b, x, y, f"blk.{i}.ffn_sum")
-    return logits(b, x, s.eps)
+    style = AttentionStyle(tables, RopeLayout.SPLIT, c.shape.hd**-0.5)
+
+    def attention(x: str, layer: int) -> str:
+        s = c.shape.at(layer)
+        q, k, v = project_parts(b, x, layer, "attn_qkv", (("attn_q", s.q), ("attn_k", s.k), ("attn_v", s.v)))
+        return project(b, attend(b, (q, k, v), layer, s, style), layer, "attn_output")
+
+    def ffn(x: str, layer: int) -> str:
+        ff = c.shape.ff[layer]
+        gate, up = project_parts(b, x, layer, "ffn_up", (("ffn_gate_part", ff), ("ffn_up_part", ff)))
+        return project(b, gate_product(b, gate, up, layer, UnaryOp.SILU), layer, "ffn_down")
+
+    return logits(b, decoder(b, b.embed("token_embd.weight"), c.shape, attention, ffn), c.shape.eps)
 
 
 PHI3 = Architecture(

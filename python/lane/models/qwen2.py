@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config, may
-from lane.models.blocks import AttentionStyle, logits, pre_norm_layers
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
+from lane.models.architecture import Architecture, may
+from lane.models.blocks import AttentionStyle, gated_ffn, pre_norm_decoder
 from lane.models.dense import (
     ATTENTION,
     ATTENTION_BIAS,
@@ -19,12 +19,10 @@ from lane.models.dense import (
 from lane.models.step import StepBuilder
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: DenseConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, DenseConfig)
     style = AttentionStyle(b.rotation("rope", c.rotation), RopeLayout.SPLIT, c.shape.hd**-0.5)
-    x = pre_norm_layers(b, b.embed("token_embd.weight"), c.shape, lambda _: style, UnaryOp.SILU)
-    return logits(b, x, c.shape.eps)
+    return pre_norm_decoder(b, c.shape, lambda _: style, lambda x, i: gated_ffn(b, x, i, UnaryOp.SILU))
 
 
 QWEN2 = Architecture(

@@ -7,7 +7,8 @@ name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,7 @@ from lane.errors import CapacityError, CheckpointError, UnsupportedError, UsageE
 from lane.graph.graph import Head, StepGraph
 from lane.graph.ops.base import Array
 from lane.graph.tensor import Rows
-from lane.graph.verify import verify
-from lane.launch.record import F32
+from lane.launch.record import F32, Numerics
 from lane.models.architecture import Architecture, Config, check_tensors
 from lane.models.hparams import Hparams
 from lane.models.registry import ARCHITECTURES
@@ -76,7 +76,7 @@ class CheckpointSource:
 class Model:
     """A recognised model with the context it is compiled for."""
 
-    architecture: Architecture
+    architecture: Architecture[Any]
     config: Config
     source: CheckpointSource
     constants: Constants
@@ -86,12 +86,18 @@ class Model:
         """Positions that the carried caches hold."""
         return self.constants.context
 
-    def step(self, rows: int, head: Head = Head.LAST) -> StepGraph:
-        """The step graph over `rows` rows, verified."""
-        builder = StepBuilder(self.constants, rows, head)
-        graph = builder.finish(self.architecture.build(builder, self.config))
-        verify(graph)
-        return graph
+    def step(
+        self, rows: int, head: Head = Head.LAST, sequences: int = 1, numerics: Numerics = Numerics.PRECISE
+    ) -> StepGraph:
+        """The step graph over `rows` rows of each of `sequences` sequences for a numerics."""
+        if sequences != 1:
+            raise UnsupportedError(f"models: a step of {sequences} sequences: lane has no batch forms yet; allowed 1")
+        builder = StepBuilder(self.constants, rows, head, numerics)
+        return builder.finish(self.architecture.build(builder, self.config))
+
+    def at_context(self, context: int) -> Model:
+        """The same model for another number of positions."""
+        return replace(self, constants=Constants(self.source, _context(context, self.config.context)))
 
 
 def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
@@ -114,7 +120,7 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
     return Model(architecture, config, source, Constants(source, _context(context, config.context)))
 
 
-def _architecture(name: str) -> Architecture:
+def _architecture(name: str) -> Architecture[Any]:
     for architecture in ARCHITECTURES:
         if architecture.name == name:
             return architecture

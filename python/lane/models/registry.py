@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lane.models.architecture import Architecture
 from lane.models.gemma import GEMMA
 from lane.models.gemma2 import GEMMA2
@@ -16,7 +18,7 @@ from lane.models.qwen3 import QWEN3
 from lane.models.smollm3 import SMOLLM3
 from lane.models.starcoder2 import STARCODER2
 
-ARCHITECTURES: tuple[Architecture, ...] = (
+ARCHITECTURES: tuple[Architecture[Any], ...] = (
     LLAMA,
     QWEN2,
     QWEN3,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, logits, pre_norm_layers
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
+from lane.models.architecture import Architecture
+from lane.models.blocks import AttentionStyle, gated_ffn, pre_norm_decoder
 from lane.models.dense import (
     ATTENTION,
     ATTENTION_BIAS,
@@ -21,9 +21,8 @@ from lane.models.step import StepBuilder
 PERIOD = 4  # the last of every four layers is not rotated
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: DenseConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, DenseConfig)
     scale = c.shape.hd**-0.5
     rotated = AttentionStyle(b.rotation("rope", c.rotation), RopeLayout.INTERLEAVED, scale)
     unrotated = AttentionStyle(None, RopeLayout.INTERLEAVED, scale)
@@ -31,8 +30,7 @@ def build(b: StepBuilder, c: Config) -> str:
     def style(layer: int) -> AttentionStyle:
         return unrotated if layer % PERIOD == PERIOD - 1 else rotated
 
-    x = pre_norm_layers(b, b.embed("token_embd.weight"), c.shape, style, UnaryOp.SILU)
-    return logits(b, x, c.shape.eps)
+    return pre_norm_decoder(b, c.shape, style, lambda x, i: gated_ffn(b, x, i, UnaryOp.SILU))
 
 
 SMOLLM3 = Architecture(

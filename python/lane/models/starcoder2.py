@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import UnaryOp
-from lane.models.architecture import Architecture, Config, need
-from lane.models.blocks import AttentionStyle, activated, attention, head, layer_norm, project, residual
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import UnaryOp
+from lane.models.architecture import Architecture, need
+from lane.models.blocks import AttentionStyle, activated, attention, decoder, head, layer_norm, project
 from lane.models.dense import (
     ATTENTION,
     EMBEDDING,
@@ -14,9 +14,9 @@ from lane.models.dense import (
     QKV_BIAS,
     DenseConfig,
     dense_config,
-    read_shape,
 )
 from lane.models.hparams import Hparams
+from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
 
 
@@ -25,19 +25,17 @@ def read(hparams: Hparams) -> DenseConfig:
     return dense_config(hparams, read_shape(hparams, "attention.layer_norm_epsilon"))
 
 
-def build(b: StepBuilder, c: Config) -> str:
+def build(b: StepBuilder, c: DenseConfig) -> str:
     """Adds a step's ops."""
-    assert isinstance(c, DenseConfig)
     s = c.shape
     style = AttentionStyle(b.rotation("rope", c.rotation), RopeLayout.SPLIT, s.hd**-0.5)
+
+    def ffn(x: str, layer: int) -> str:
+        return project(b, activated(b, project(b, x, layer, "ffn_up"), UnaryOp.GELU), layer, "ffn_down")
+
     x = b.embed("token_embd.weight")
-    for i in range(c.layers):
-        normed = layer_norm(b, x, f"blk.{i}.attn_norm", s.eps)
-        x = residual(b, x, attention(b, normed, i, s, style), f"blk.{i}.attn_sum")
-        normed = layer_norm(b, x, f"blk.{i}.ffn_norm", s.eps)
-        up = activated(b, project(b, normed, i, "ffn_up"), UnaryOp.GELU)
-        x = residual(b, x, project(b, up, i, "ffn_down"), f"blk.{i}.ffn_sum")
-    return head(b, layer_norm(b, b.head_rows(x), "output_norm", s.eps))
+    x = decoder(b, x, s, lambda y, i: attention(b, y, i, s.at(i), style), ffn, norm=layer_norm)
+    return head(b, layer_norm(b, b.head_rows(x), "output_norm", "output_norm", s.eps))
 
 
 STARCODER2 = Architecture(

@@ -6,7 +6,10 @@ shared by all its forms; carried state is declared by whoever writes it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +18,7 @@ from lane.errors import CheckpointError
 from lane.graph.graph import GraphBuilder, Head, StepGraph, StepIo
 from lane.graph.ops import ArgMax, Gather, ReadRow
 from lane.graph.tensor import Role, Rows, Run, Tensor, Values
-from lane.launch.record import F32
+from lane.launch.record import F32, Numerics
 from lane.launch.table import Elem
 from lane.models.rotation import Rotation
 
@@ -68,16 +71,27 @@ class Constants:
     def vector(self, name: str) -> Tensor:
         """A tensor of one row as f32 values."""
         if name not in self._made:
-            self._made[name] = _value_tensor(name, self.source.values(name).reshape(1, -1))
+            shape = self.source.shape(name)
+            if shape is None:
+                raise CheckpointError(f"models: tensor '{name}': not in the file, required")
+            self._made[name] = _value_tensor(name, 1, math.prod(shape), lambda: self.source.values(name).reshape(1, -1))
+        return self._made[name]
+
+    def table(self, name: str) -> Tensor:
+        """A tensor as f32 values, in its rows."""
+        if name not in self._made:
+            cols, rows = self._matrix_shape(name)
+            self._made[name] = _value_tensor(name, self.source.values(name).reshape(rows, cols))
         return self._made[name]
 
     def rotation(self, name: str, rotation: Rotation, factors: str | None = None) -> tuple[Tensor, Tensor]:
         """The cos and sin tables of a rotation over the whole context; `factors` names the tensor of angle divisors."""
         if f"{name}.cos" not in self._made:
             divisors = None if factors is None else self._factors(factors, rotation.dims // 2)
-            cos, sin = rotation.tables(self.context, divisors)
-            self._made[f"{name}.cos"] = _value_tensor(f"{name}.cos", cos)
-            self._made[f"{name}.sin"] = _value_tensor(f"{name}.sin", sin)
+            tables = cache(lambda: rotation.tables(self.context, divisors))
+            for number, part in enumerate((f"{name}.cos", f"{name}.sin")):
+                make = partial(_table, tables, number)
+                self._made[part] = _value_tensor(part, self.context, rotation.dims // 2, make)
         return self._made[f"{name}.cos"], self._made[f"{name}.sin"]
 
     def _factors(self, name: str, count: int) -> F32:
@@ -98,9 +112,12 @@ class Constants:
         return shape[0], int(np.prod(shape[1:], dtype=np.int64))
 
 
-def _value_tensor(name: str, array: F32) -> Tensor:
-    rows, cols = array.shape
-    return Tensor(name, rows, cols, Role.CONSTANT, placement=Values(array))
+def _table(tables: Callable[[], tuple[F32, F32]], number: int) -> F32:
+    return tables()[number]
+
+
+def _value_tensor(name: str, rows: int, cols: int, make: Callable[[], F32]) -> Tensor:
+    return Tensor(name, rows, cols, Role.CONSTANT, placement=Values(make))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +129,17 @@ class Tables:
 
 
 class StepBuilder(GraphBuilder):
-    """Builds one form of a model: `rows` rows of one sequence, logits of the last or of all of them."""
+    """Builds one form of a model: `rows` rows of one sequence, logits of the last or of all of them.
 
-    def __init__(self, constants: Constants, rows: int, head: Head) -> None:
+    `numerics` is for families whose graph depends on it (latent attention has two forms).
+    """
+
+    def __init__(self, constants: Constants, rows: int, head: Head, numerics: Numerics) -> None:
         super().__init__()
         self.constants = constants
         self.rows = rows
         self.head = head
+        self.numerics = numerics
         self.token = self._param("token", 1)
         self.pos = self._param("pos", 1)
         self.tokens = self.token if rows == 1 else self._param("tokens", MAX_CHUNK_ROWS)
@@ -144,6 +165,10 @@ class StepBuilder(GraphBuilder):
         """A checkpoint vector by its tensor name."""
         return self.tensor(self.constants.vector(name))
 
+    def table(self, name: str) -> str:
+        """A checkpoint tensor's values, in its rows."""
+        return self.tensor(self.constants.table(name))
+
     def rotation(self, name: str, rotation: Rotation, factors: str | None = None) -> Tables:
         """The tables of a rotation, by a name of the family's choice."""
         cos, sin = self.constants.rotation(name, rotation, factors)
@@ -151,7 +176,11 @@ class StepBuilder(GraphBuilder):
 
     def cache(self, name: str, cols: int) -> str:
         """A carried table of one row a position."""
-        return self.tensor(Tensor(name, self.context, cols, Role.STATE))
+        return self.state(name, self.context, cols)
+
+    def state(self, name: str, rows: int, cols: int) -> str:
+        """Carried state of any shape: a ring, a memory."""
+        return self.tensor(Tensor(name, rows, cols, Role.STATE))
 
     def cols(self, name: str) -> int:
         """A tensor's width."""

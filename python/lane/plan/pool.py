@@ -1,12 +1,13 @@
-"""The pool: what lives across steps, carved at one alignment.
+"""Pools: what lives across steps, carved at one alignment: constants once, and each sequence's state.
 
-Enters: a decode form's schedule (for its buffers). Leaves: a `PoolPlan`. Promise: the checker has gone over it, so that
-parts share no byte and leave none but padding; whoever asks for a part as another length or fill is refused.
+Enters: the schedules of a lane's forms (for their buffers). Leaves: a `PoolPlan` of either. Promise: the checker has
+gone over it, so that parts share no byte and leave none but padding; whoever asks for a part as another length or fill
+is refused; what was laid out for some forms lies there too when more have come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,8 @@ from lane.launch.table import ALIGNMENT_BYTES, ELEM_BYTES, Elem
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
+
+CHUNK_TOKENS = "tokens"  # the parameter that holds a chunk's tokens
 
 
 class PoolError(LaneError):
@@ -64,17 +67,43 @@ def aligned_bytes(size_bytes: int) -> int:
     return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
-def shared_buffers(decode: Schedule) -> list[Buffer]:
-    """The buffers that live across steps: those of the decode form, and the chunks' tokens."""
-    kept = (Fill.PARAM, Fill.ZERO, Fill.CONSTANT, Fill.LOGITS)
-    shared = [buffer for buffer in decode.buffers.values() if not buffer.is_matrix and buffer.fill in kept]
+def is_constant(buffer: Buffer) -> bool:
+    """Whether a buffer holds values that the compiler computed."""
+    return buffer.fill is Fill.CONSTANT and not buffer.is_matrix
+
+
+def constant_buffers(schedules: Sequence[Schedule]) -> list[Buffer]:
+    """The constants of these forms, in order of first use."""
+    found = (buffer for schedule in schedules for buffer in schedule.buffers.values() if is_constant(buffer))
+    return _first_of_each(found)
+
+
+def state_buffers(schedules: Sequence[Schedule]) -> list[Buffer]:
+    """What one sequence has for itself: carried state, parameters (a chunk's tokens too), the last row's logits.
+
+    The decode form is the first.
+    """
+    decode = schedules[0]
     token = decode.buffers[decode.io.token].tensor
-    return [*shared, Buffer("tokens", MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token)]
+    tokens = Buffer(CHUNK_TOKENS, MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token)
+    kept = (Fill.PARAM, Fill.ZERO, Fill.COUNTER)
+    found = (buffer for schedule in schedules for buffer in schedule.buffers.values() if buffer.fill in kept)
+    logits = (buffer for buffer in decode.buffers.values() if buffer.fill is Fill.LOGITS)
+    return _first_of_each([*found, *logits, tokens])
 
 
-def lay_pool(buffers: Iterable[Buffer]) -> PoolPlan:
-    """Carves buffers one after the other, as a start does."""
-    kept = list(buffers)
+def _first_of_each(buffers: Iterable[Buffer]) -> list[Buffer]:
+    first: dict[str, Buffer] = {}
+    for buffer in buffers:
+        first.setdefault(buffer.name, buffer)
+    return list(first.values())
+
+
+def lay_pool(buffers: Iterable[Buffer], known: PoolPlan | None = None) -> PoolPlan:
+    """Carves buffers one after the other, as a start does; those of a known pool first, where they are."""
+    before = () if known is None else tuple(part.buffer for part in known.parts)
+    names = {buffer.name for buffer in before}
+    kept = [*before, *(buffer for buffer in buffers if buffer.name not in names)]
     sizes = [buffer.elems * ELEM_BYTES[buffer.elem] for buffer in kept]
     total = sum(map(aligned_bytes, sizes))
     offsets = _core.carve_pool(sizes, total, ALIGNMENT_BYTES)

@@ -6,6 +6,7 @@ each thread needs besides. The kernels say how much (`cpp/cpu/measure.h`), bound
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,16 +34,13 @@ class CpuNumbers:
     isa: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """A schedule whose launches have their scratch; each thread needs `thread_bytes` besides, at any one launch."""
-
-    schedule: Schedule
-    thread_bytes: int
+def cpu_numbers(threads: int | None = None) -> CpuNumbers:
+    """The numbers of this machine's CPU, for so many threads (none: as many as this process may run on)."""
+    return CpuNumbers(threads or len(os.sched_getaffinity(0)))
 
 
-def cpu_workspace(schedule: Schedule, cpu: CpuNumbers) -> Workspace:
-    """Gives a schedule's launches the scratch that the CPU's kernels ask for."""
+def cpu_workspace(schedule: Schedule, cpu: CpuNumbers) -> tuple[Schedule, int]:
+    """The schedule with its launches' scratch, and the most bytes that a launch needs of each thread besides."""
     executed = [(number, item) for number, item in enumerate(schedule.launches) if not isinstance(item.launch, View)]
     index = {name: i for i, name in enumerate(schedule.buffers)}
     matrices: dict[Rows, int] = {}
@@ -56,8 +54,7 @@ def cpu_workspace(schedule: Schedule, cpu: CpuNumbers) -> Workspace:
         for (number, _), (scratch_bytes, _) in zip(executed, needs, strict=True)
         if scratch_bytes
     }
-    thread_bytes = max((thread_bytes for _, thread_bytes in needs), default=0)
-    return Workspace(with_scratch(schedule, wanted), thread_bytes)
+    return with_scratch(schedule, wanted), max((thread_bytes for _, thread_bytes in needs), default=0)
 
 
 def _table_of_nothing(schedule: Schedule, matrices: dict[Rows, int]) -> npt.NDArray[np.int64]:
@@ -67,7 +64,7 @@ def _table_of_nothing(schedule: Schedule, matrices: dict[Rows, int]) -> npt.NDAr
     for buffer in schedule.buffers.values():
         if buffer.rows is not None:
             number = matrices.setdefault(buffer.rows, len(matrices))
-            rows.append(buffer_row(Space.MATRIX, buffer.elem, buffer.elems, {Component.PLAIN: number}))
+            rows.append(buffer_row(Space.MATRIX, buffer.elem, buffer.elems, {Component.MATRIX: number}))
             continue
         base = buffer if buffer.base is None else schedule.buffers[buffer.base]
         if base.name not in places:

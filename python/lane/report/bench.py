@@ -1,6 +1,6 @@
 """Prefill and decode rates of a model on its device.
 
-Enters: a loaded device. Leaves: a `BenchRow` a test: `ppN` is the prefill of N tokens and `tgN` the decoding of N, each
+Enters: a session. Leaves: a `BenchRow` a test: `ppN` is the prefill of N tokens and `tgN` the decoding of N, each
 from an empty context, after one run that is not counted. Only the steps are timed: no sampling, no text.
 """
 
@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from lane.devices.cpu import CpuDevice
 from lane.errors import CapacityError, UsageError
+from lane.models.step import MAX_CHUNK_ROWS
+from lane.session import Session
 
 TOKENS_SEED = 1  # of the tokens that a prefill is measured on
 
@@ -43,7 +44,7 @@ class BenchRow:
 
 
 def bench(
-    device: CpuDevice, prompt_tokens: int, decoded_tokens: int, repetitions: int, done: Callable[[], None]
+    session: Session, prompt_tokens: int, decoded_tokens: int, repetitions: int, done: Callable[[], None]
 ) -> list[BenchRow]:
     """Runs the tests asked for (0 tokens: not that one); `done` is called after each run.
 
@@ -55,16 +56,15 @@ def bench(
         )
     if repetitions < 1:
         raise UsageError(f"bench: {repetitions} repetitions, allowed 1 or more")
-    if max(prompt_tokens, decoded_tokens) > device.context:
-        raise CapacityError(
-            f"bench: {max(prompt_tokens, decoded_tokens)} tokens, allowed {device.context} (the context)"
-        )
+    context = session.engine.context
+    if max(prompt_tokens, decoded_tokens) > context:
+        raise CapacityError(f"bench: {max(prompt_tokens, decoded_tokens)} tokens, allowed {context} (the context)")
     rows = []
     if prompt_tokens:
-        rates = _rates(lambda: _prefill(device, prompt_tokens), prompt_tokens, repetitions, done)
+        rates = _rates(lambda: _prefill(session, prompt_tokens), prompt_tokens, repetitions, done)
         rows.append(BenchRow(f"pp{prompt_tokens}", prompt_tokens, rates))
     if decoded_tokens:
-        rates = _rates(lambda: _decode(device, decoded_tokens), decoded_tokens, repetitions, done)
+        rates = _rates(lambda: _decode(session, decoded_tokens), decoded_tokens, repetitions, done)
         rows.append(BenchRow(f"tg{decoded_tokens}", decoded_tokens, rates))
     return rows
 
@@ -77,17 +77,18 @@ def _rates(run: Callable[[], float], tokens: int, repetitions: int, done: Callab
     return tuple(rates[1:])
 
 
-def _prefill(device: CpuDevice, count: int) -> float:
-    tokens = np.random.default_rng(TOKENS_SEED).integers(0, device.vocab, count).tolist()
-    device.reset()
+def _prefill(session: Session, count: int) -> float:
+    tokens = np.random.default_rng(TOKENS_SEED).integers(0, session.engine.vocab, count).tolist()
+    session.engine.require_prompt(count)
+    session.begin()
     started = time.perf_counter()
-    device.prefill(tokens, 0)
+    session.device.prefill(tokens, 0, MAX_CHUNK_ROWS)
     return time.perf_counter() - started
 
 
-def _decode(device: CpuDevice, count: int) -> float:
-    device.reset()
-    device.set_token(0)
+def _decode(session: Session, count: int) -> float:
+    session.begin()
+    session.device.set_token(0)
     started = time.perf_counter()
-    device.decode(count)
+    session.device.decode(count)
     return time.perf_counter() - started

@@ -21,20 +21,14 @@ from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CapacityError, UsageError
 from lane.graph.tensor import Rows
 from lane.launch.record import Numerics
-from lane.models.recognise import recognise
+from lane.models.recognise import Model, recognise
 from lane.models.step import CHUNK_ROWS
-from lane.pipeline import Lane
+from lane.pipeline import Options, compile_plan
 from lane.plan.chips import CONTEXT_BYTES, Chip, chip_named
 from lane.plan.cost import launch_cost
-from lane.plan.pool import PoolPlan, lay_pool, shared_buffers
-from lane.plan.residence import (
-    Matrix,
-    Residence,
-    choose_residence,
-    matrices,
-    order_to_move,
-    spare_bytes,
-)
+from lane.plan.plan import FormKey, Plan
+from lane.plan.residence import Residence, choose_residence, spare_bytes
+from lane.plan.workspace import cpu_numbers
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 
@@ -88,6 +82,7 @@ class FitReport:
     constant_bytes: int
     io_bytes: int
     arena_bytes: int
+    scratch_bytes: int  # of the CPU's threads, each for itself
     spare_bytes: int
     budget_bytes: int | None
     choices: tuple[Choice, ...]
@@ -109,26 +104,6 @@ class FitReport:
         return {**asdict(self), "fits": self.fits, "pool_bytes": self.pool_bytes}
 
 
-@dataclass(frozen=True)
-class _Sizes:
-    """What one context needs."""
-
-    schedules: tuple[Schedule, ...]
-    decode: Schedule
-    pool: PoolPlan
-    arena_bytes: int
-    widest_rows: int  # of the form with the largest arena
-    order: tuple[Matrix, ...]
-
-    @property
-    def fixed_bytes(self) -> int:
-        return self.pool.total_bytes
-
-    @property
-    def matrix_bytes(self) -> int:
-        return sum(matrix.size_bytes for matrix in self.order)
-
-
 def fit(
     path: Path,
     *,
@@ -137,8 +112,9 @@ def fit(
     numerics: Numerics = Numerics.INT8,
     device: Device = CPU,
     budget_bytes: int | None = None,
+    threads: int | None = None,
 ) -> FitReport:
-    """Answers for one checkpoint. Without a budget a chip's is its memory less what the driver and captured graphs
+    """Answers for one checkpoint, on the CPU for so many threads (none: all there are). Without a budget a chip's is its memory less what the driver and captured graphs
     take, other devices' unbounded. Forms of more rows than the context are left out. UsageError for one that lane does
     not have."""
     for rows in forms:
@@ -147,32 +123,35 @@ def fit(
     checkpoint = Checkpoint.open(path)
     model = recognise(checkpoint, context)
 
-    sizes = _sizes(Lane(model, numerics), forms)
-    spare = 0 if device.in_place else spare_bytes(sizes.schedules)
+    options = Options(numerics, cpu=cpu_numbers(threads) if device.in_place else None)
+    plan = _plan(model, forms, options)
+    spare = 0 if device.in_place else spare_bytes(form.schedule for form in plan.forms.values())
     budget = budget_bytes
     if device.chip is not None and budget is None:
         budget = _core.budget_of_free(device.chip.device_bytes - CONTEXT_BYTES, spare)
 
     def needed_at(positions: int) -> int:
-        return _needed(_sizes(Lane(recognise(checkpoint, positions), numerics), [sizes.widest_rows]), device)
+        return _needed(_plan(model.at_context(positions), [widest], options), device)
 
-    choices, refusal = _choices(sizes, device, budget)
+    widest = max(plan.forms.values(), key=lambda form: form.arena.total_bytes).key.rows
+    choices, refusal = _choices(plan, device, budget)
     formats: Counter[str] = Counter()
-    for matrix in sizes.order:
+    for matrix in plan.move_order:
         formats[matrix.rows.format] += matrix.rows.size_bytes if device.in_place else matrix.size_bytes
     return FitReport(
         device=device.name,
         in_place=device.in_place,
         context=model.context,
         most_context=model.config.context,
-        forms=tuple(schedule.rows for schedule in sizes.schedules),
+        forms=tuple(key.rows for key in plan.forms),
         numerics=numerics.value,
         mapped_bytes=sum(part.stat().st_size for part in checkpoint.parts),
         matrix_bytes=dict(formats),
-        cache_bytes=sizes.pool.filled_bytes(Fill.ZERO),
-        constant_bytes=sizes.pool.filled_bytes(Fill.CONSTANT),
-        io_bytes=sizes.pool.filled_bytes(Fill.PARAM, Fill.LOGITS),
-        arena_bytes=sizes.arena_bytes,
+        cache_bytes=plan.state.filled_bytes(Fill.ZERO),
+        constant_bytes=plan.pool.total_bytes,
+        io_bytes=plan.state.filled_bytes(Fill.PARAM, Fill.LOGITS),
+        arena_bytes=plan.arena_bytes,
+        scratch_bytes=plan.scratch_bytes,
         spare_bytes=spare,
         budget_bytes=budget,
         choices=choices,
@@ -181,46 +160,42 @@ def fit(
     )
 
 
-def _sizes(lane: Lane, forms: Sequence[int]) -> _Sizes:
-    compiled = [lane.form(rows) for rows in dict.fromkeys((1, *forms)) if rows <= lane.model.context]
-    schedules = tuple(form.schedule for form in compiled)
-    decode = schedules[0]
-    widest = max(compiled, key=lambda form: form.arena.total_bytes)
-    return _Sizes(
-        schedules,
-        decode,
-        lay_pool(shared_buffers(decode)),
-        widest.arena.total_bytes,
-        widest.schedule.rows,
-        tuple(order_to_move(matrices(schedules, decode))),
-    )
+def _plan(model: Model, forms: Sequence[int], options: Options) -> Plan:
+    keys = [FormKey(rows) for rows in forms if rows <= model.context]
+    return compile_plan(model, keys, options)
 
 
-def _needed(sizes: _Sizes, device: Device) -> int:
+def _fixed(plan: Plan) -> int:
+    """The bytes of what cannot move, the arena aside."""
+    return plan.pool.total_bytes + plan.state.total_bytes + plan.scratch_bytes
+
+
+def _needed(plan: Plan, device: Device) -> int:
     """The bytes of device memory with nothing moved."""
-    return sizes.arena_bytes + sizes.fixed_bytes + (0 if device.in_place else sizes.matrix_bytes)
+    matrix_bytes = 0 if device.in_place else sum(matrix.size_bytes for matrix in plan.move_order)
+    return plan.arena_bytes + _fixed(plan) + matrix_bytes
 
 
-def _choices(sizes: _Sizes, device: Device, budget: int | None) -> tuple[tuple[Choice, ...], str | None]:
-    whole = Residence((), _needed(sizes, device), 0)
-    choices = [_choice("nothing moved", whole, sizes, device.chip)]
+def _choices(plan: Plan, device: Device, budget: int | None) -> tuple[tuple[Choice, ...], str | None]:
+    whole = Residence((), _needed(plan, device), 0)
+    choices = [_choice("nothing moved", whole, plan, device.chip)]
     if budget is None or whole.device_bytes <= budget:
         return tuple(choices), None
     try:
-        movable = () if device.in_place else sizes.order
-        residence = choose_residence(movable, sizes.arena_bytes, sizes.fixed_bytes, budget)
+        movable = () if device.in_place else plan.move_order
+        residence = choose_residence(movable, plan.arena_bytes, _fixed(plan), budget)
     except CapacityError as error:
         return tuple(choices), str(error)
-    choices.append(_choice("within the budget", residence, sizes, device.chip))
+    choices.append(_choice("within the budget", residence, plan, device.chip))
     return tuple(choices), None
 
 
-def _choice(name: str, residence: Residence, sizes: _Sizes, chip: Chip | None) -> Choice:
+def _choice(name: str, residence: Residence, plan: Plan, chip: Chip | None) -> Choice:
     moved = frozenset(matrix.rows for matrix in residence.moved)
     decode = prefill = None
     if chip is not None:
-        decode = 1e6 / _step_us(sizes.decode, chip, moved)
-        largest = max(sizes.schedules, key=lambda schedule: schedule.rows)
+        decode = 1e6 / _step_us(plan.decode.schedule, chip, moved)
+        largest = max((form.schedule for form in plan.forms.values()), key=lambda schedule: schedule.rows)
         if largest.rows > 1:
             prefill = 1e6 * largest.rows / _step_us(largest, chip, moved)
     names = tuple(matrix.name for matrix in residence.moved)

@@ -18,11 +18,12 @@ import numpy as np
 from lane.checkpoint.chat import ChatTemplate
 from lane.checkpoint.gguf import Checkpoint, Metadata
 from lane.checkpoint.tokenizer import Tokenizer
-from lane.devices.cpu import CpuDevice
+from lane.devices.registry import DeviceOptions
+from lane.engine import Engine
 from lane.errors import LaneError
 from lane.launch.record import Numerics
-from lane.models.recognise import recognise
-from lane.pipeline import Lane
+from lane.models.recognise import Model, recognise
+from lane.pipeline import Options
 from lane.quant.registry import format_named
 
 T = TypeVar("T")
@@ -187,13 +188,13 @@ def _verdicts(checkpoint: Checkpoint) -> Iterator[Verdict]:
     yield verdict
     if model is not None:
         for numerics in Numerics:
-            yield _attempt(f"cpu {numerics.value}", partial(_prepare, checkpoint, Lane(model, numerics)))[1]
+            yield _attempt(f"cpu {numerics.value}", partial(_prepare, checkpoint, model, numerics))[1]
     if TEMPLATE_KEY in checkpoint.metadata:
         yield _attempt("chat template", partial(_check_template, checkpoint.metadata))[1]
 
 
-def _prepare(checkpoint: Checkpoint, lane: Lane) -> None:
-    CpuDevice(checkpoint, lane, threads=1).prepare(1)
+def _prepare(checkpoint: Checkpoint, model: Model, numerics: Numerics) -> None:
+    Engine(checkpoint, model, Options(numerics), device_options=DeviceOptions(threads=1))
 
 
 def _check_template(metadata: Metadata) -> None:

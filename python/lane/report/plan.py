@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from lane.launch.table import ELEM_BYTES
-from lane.pipeline import Form
+from lane.plan.plan import FormPlan
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 
@@ -70,7 +70,7 @@ class PlanReport:
         return {**asdict(self), **totals}
 
 
-def report_plan(form: Form, context: int) -> PlanReport:
+def report_plan(form: FormPlan, context: int) -> PlanReport:
     """The numbers of a form compiled for `context` positions."""
     schedule = form.schedule
     return PlanReport(

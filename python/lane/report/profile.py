@@ -1,6 +1,6 @@
 """Where a step's time goes, launch by launch.
 
-Enters: a device. Leaves: each launch with its median time over some runs, and the same summed by kind. The runs are at
+Enters: a session. Leaves: each launch with its median time over some runs, and the same summed by kind. The runs are at
 one position, over carried state that holds nothing yet: what a launch costs does not depend on the values.
 """
 
@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lane.devices.cpu import CpuDevice
 from lane.errors import CapacityError
 from lane.launch.record import Launch
+from lane.plan.plan import FormKey
+from lane.session import Session
 
 RUNS = 5  # after one that touches the weights
 
@@ -35,11 +36,14 @@ class KindTime:
     seconds: float
 
 
-def profile(device: CpuDevice, rows: int, position: int) -> list[LaunchTime]:
+def profile(session: Session, rows: int, position: int) -> list[LaunchTime]:
     """Times the step over `rows` rows from `position` on; CapacityError when they exceed the context."""
-    if position + rows > device.context:
-        raise CapacityError(f"profile: {rows} rows from position {position} on, allowed {device.context} (the context)")
-    runs = [device.profile(rows, position) for _ in range(RUNS + 1)][1:]
+    context = session.engine.context
+    if position + rows > context:
+        raise CapacityError(f"profile: {rows} rows from position {position} on, allowed {context} (the context)")
+    session.engine.require([FormKey(rows)])
+    session.begin()
+    runs = [session.device.profile(rows, position) for _ in range(RUNS + 1)][1:]
     return [
         LaunchTime(launches[0][0], statistics.median(ns for _, ns in launches) / 1e9)
         for launches in zip(*runs, strict=True)

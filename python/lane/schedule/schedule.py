@@ -81,8 +81,12 @@ class Schedule:
 
 
 def schedule(graph: StepGraph, numerics: Numerics) -> Schedule:
-    """Links a graph, lays out its buffers and checks the result."""
-    linked = link(graph, numerics)
+    """Links a graph and schedules it."""
+    return schedule_linked(graph, link(graph, numerics), numerics)
+
+
+def schedule_linked(graph: StepGraph, linked: tuple[Linked, ...], numerics: Numerics) -> Schedule:
+    """Lays out the buffers of a linked graph and checks the result."""
     result = Schedule(graph.rows, graph.head, numerics, linked, lay_out(graph, linked), graph.io)
     check(result)
     return result

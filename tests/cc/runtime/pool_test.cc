@@ -26,7 +26,7 @@ TEST(Pool, WhatIsNotAsPlannedIsRefused) {
       carver.finish(planned);
       ADD_FAILURE() << "not refused: " << planned;
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind, ErrorKind::kCapacity);
+      EXPECT_EQ(error.kind, ErrorKind::kFault);
       EXPECT_EQ(error.what(), "pool: found 128 bytes carved, allowed the " + std::to_string(planned) + " planned");
     }
   }

@@ -1,14 +1,13 @@
-"""A device that says what it is told to, for tests of what the interface does with a device's logits.
+"""Sequences that say what they are told to, for tests of what the interface does with a device's logits.
 
-It holds the device to the order of calls that a real one needs: state is reset before a sequence, and every token is
-fed at its position, once.
+They hold their callers to the order of calls that real ones need: every token is fed at its position, once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -21,40 +20,41 @@ END = 0  # the end token of the checkpoints that bench.make_checkpoint makes
 FIRST_BYTE = len(CONTROLS)  # byte b is token FIRST_BYTE + b
 
 
-class ScriptedDevice:
+class ScriptedSequence:
     """After a prompt, the best token of each step is the next of `script`, whatever it is fed."""
 
-    def __init__(self, script: Sequence[int], context: int = 64) -> None:
+    def __init__(self, script: Sequence[int], context: int) -> None:
         self.script = list(script)
         self.context = context
-        self.vocab = VOCAB
         self.fed: list[int] = []
         self.chunks: list[int] = []
         self._next: int | None = None
         self._prompt = 0
         self.resets = 0
         self.fails = False  # whether the next step does not return
-
-    def prepare(self, count: int) -> None:
-        assert count >= 1
+        self.closed = False
 
     def reset(self) -> None:
         self.fed, self.chunks = [], []
         self.resets += 1
 
-    def prefill(self, tokens: Sequence[int], pos: int) -> None:
-        assert pos == len(self.fed)
+    def prefill(self, tokens: Sequence[int], pos: int, largest: int) -> None:
+        assert pos <= len(self.fed) and not self.closed
         if self.fails:
             raise KeyboardInterrupt
-        self.fed += tokens
+        self.fed[pos:] = tokens
         self.chunks.append(len(tokens))
         self._prompt = len(self.fed)
+
+    def prefill_all(self, tokens: Sequence[int], pos: int, largest: int, out: np.ndarray) -> None:
+        self.prefill(tokens, pos, largest)
+        out[:] = 0
 
     def set_token(self, token: int) -> None:
         self._next = token
 
-    def decode(self) -> None:
-        assert self._next is not None and len(self.fed) < self.context
+    def decode(self, steps: int) -> None:
+        assert self._next is not None and len(self.fed) < self.context and steps == 1 and not self.closed
         self.fed.append(self._next)
         self._next = None
 
@@ -63,26 +63,37 @@ class ScriptedDevice:
         row[self.script[len(self.fed) - self._prompt]] = 10.0
         return row
 
-    def all_logits(self, tokens: Sequence[int], largest: int | None) -> np.ndarray:
-        self.reset()
-        self.fed += tokens
-        return np.zeros((len(tokens), VOCAB), np.float32)
-
-    def memory(self) -> object:
-        @dataclass
-        class Parts:
-            def parts(self) -> Mapping[str, int]:
-                return {"checkpoint": 1, "caches": 2}
-
-        return Parts()
+    def close(self) -> None:
+        self.closed = True
 
 
-def scripted_model(folder: Path, script: Sequence[int], context: int = 64) -> Model:
-    """A model whose device is scripted; checkpoint and tokenizer are real."""
+class ScriptedEngine:
+    """Gives out scripted sequences; there is no plan behind them."""
+
+    def __init__(self, script: Sequence[int], context: int, can_rewind: bool) -> None:
+        self.script, self.context, self.vocab = script, context, VOCAB
+        self.plan = SimpleNamespace(can_rewind=can_rewind)
+        self.device = SimpleNamespace(memory=lambda: SimpleNamespace(parts=lambda: {"checkpoint": 1, "caches": 2}))
+        self.sequences: list[ScriptedSequence] = []
+
+    def require(self, keys: object) -> None:
+        pass
+
+    def require_prompt(self, count: int, *_: object) -> None:
+        assert count >= 1
+
+    def open(self) -> ScriptedSequence:
+        self.sequences.append(ScriptedSequence(self.script, self.context))
+        return self.sequences[-1]
+
+
+def scripted_model(folder: Path, script: Sequence[int], context: int = 64, can_rewind: bool = True) -> Model:
+    """A model whose sequences are scripted; checkpoint and tokenizer are real."""
     path = folder / "tiny.gguf"
     if not path.exists():
         make(path, "llama", SIZES["tiny"], ("Q8_0", "Q8_0"))
-    return Model(Checkpoint.open(path), None, ScriptedDevice(script, context), 0.0)  # type: ignore[arg-type]
+    engine = ScriptedEngine(script, context, can_rewind)
+    return Model(Checkpoint.open(path), engine, 0.0)  # type: ignore[arg-type]
 
 
 def byte_ids(text: str) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 
 from lane.api import Model
 from lane.errors import CapacityError, CheckpointError, UsageError
-from tests.py.api.scripted import END, VOCAB, ScriptedDevice, byte_ids, scripted_model
+from tests.py.api.scripted import END, VOCAB, ScriptedEngine, ScriptedSequence, byte_ids, scripted_model
 
 PROMPT = [5, 6, 7]
 
@@ -20,9 +20,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("checkpoint")
 
 
-def device(model: Model) -> ScriptedDevice:
-    assert isinstance(model.device, ScriptedDevice)
-    return model.device
+def sequences(model: Model) -> list[ScriptedSequence]:
+    assert isinstance(model.engine, ScriptedEngine)
+    return model.engine.sequences
+
+
+def device(model: Model) -> ScriptedSequence:
+    """The one sequence that was opened."""
+    [only] = sequences(model)
+    return only
 
 
 def test_pieces(folder: Path) -> None:
@@ -112,18 +118,35 @@ def test_sampled_tokens_repeat_by_seed(folder: Path) -> None:
     assert run(3) == run(3) != run(4)
 
 
-def test_one_sequence_at_a_time(folder: Path) -> None:
+def test_generations_beside_one_another_have_sequences_of_their_own(folder: Path) -> None:
     model = scripted_model(folder, byte_ids("hello"))
-    first = model.generate(PROMPT, 5)
-    next(first)
-    assert "".join(piece.text for piece in model.generate(PROMPT, 5)) == "hello"
-    with pytest.raises(UsageError, match="another sequence"):
-        next(first)
-    second = model.generate(PROMPT, 5)
-    next(second)
+    first, second = model.generate(PROMPT, 5), model.generate([8, 9], 5)
+    turns = [(a.text, b.text) for a, b in zip(first, second, strict=True)]
+    assert turns == [(c, c) for c in "hello"]
+    assert [sequence.fed for sequence in sequences(model)] == [[*PROMPT, *byte_ids("hell")], [8, 9, *byte_ids("hell")]]
+    assert sorted(sequence.closed for sequence in sequences(model)) == [False, True]  # one is kept for what may follow
+    begun = model.generate(PROMPT, 5)
+    next(begun)
     model.logits(PROMPT)
-    with pytest.raises(UsageError, match="another sequence"):
-        next(second)
+    assert "".join(piece.text for piece in begun) == "ello"
+
+
+def test_one_that_is_not_read_to_its_end_gives_its_sequence_back(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("hello"))
+    for _ in range(5):
+        next(model.generate(PROMPT, 5))
+    assert len(sequences(model)) == 1
+
+
+def test_a_session_of_one_s_own_is_left_alone(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("hello"))
+    session = model.session()
+    list(model.generate(PROMPT, 3, session=session))
+    list(model.generate([8], 3))
+    assert list(session.held) == [*PROMPT, *byte_ids("he")]
+    list(model.generate([*PROMPT, 9], 1, session=session))
+    assert model.timings.prefill_tokens == 1
+    assert len(sequences(model)) == 2
 
 
 def test_a_prompt_that_continues_is_run_from_there(folder: Path) -> None:
@@ -136,19 +159,30 @@ def test_a_prompt_that_continues_is_run_from_there(folder: Path) -> None:
     assert model.timings.prefill_tokens == 2
 
 
-@pytest.mark.parametrize("prompt", [PROMPT, [*PROMPT, 5, 5], [*PROMPT, 5, 6, 7, 8]])
-def test_any_other_prompt_is_run_from_the_start(folder: Path, prompt: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "common"), [(PROMPT, 2), ([*PROMPT, 5, 5], 4), ([*PROMPT, 5, 6, 7, 8], 4), ([9, 8], 0), ([5], 0)]
+)
+def test_a_prompt_that_begins_alike_is_run_from_where_it_differs(folder: Path, prompt: list[int], common: int) -> None:
     model = scripted_model(folder, [5] * 9)
     list(model.generate(PROMPT, 3))
     list(model.generate(prompt, 1))
+    assert (device(model).resets, device(model).fed) == (2 if common == 0 else 1, prompt)
+    assert model.timings.prefill_tokens == len(prompt) - common
+
+
+@pytest.mark.parametrize("prompt", [PROMPT, [*PROMPT, 5, 6, 7, 8]])
+def test_state_that_cannot_go_back_is_run_from_the_start(folder: Path, prompt: list[int]) -> None:
+    model = scripted_model(folder, [5] * 9, can_rewind=False)
+    list(model.generate(PROMPT, 3))
+    list(model.generate(prompt, 1))
     assert (device(model).resets, device(model).fed) == (2, prompt)
+    list(model.generate([*prompt, 7], 1))
+    assert device(model).resets == 2  # what was held is how it begins
 
 
-def test_nothing_continues_logits_or_a_step_that_did_not_return(folder: Path) -> None:
+def test_nothing_continues_a_step_that_did_not_return(folder: Path) -> None:
     model = scripted_model(folder, [5] * 9)
-    model.logits(PROMPT)
     list(model.generate([*PROMPT, 8], 1))
-    assert device(model).fed == [*PROMPT, 8]
     device(model).fails = True
     with pytest.raises(KeyboardInterrupt):
         list(model.generate([*PROMPT, 8, 9], 1))
@@ -260,34 +294,33 @@ def test_weights_that_give_no_numbers(folder: Path, monkeypatch: pytest.MonkeyPa
     model = scripted_model(folder, [])
     row = np.zeros(VOCAB, np.float32)
     row[7] = np.nan
-    monkeypatch.setattr(device(model), "logits", lambda: row)
+    monkeypatch.setattr(ScriptedSequence, "logits", lambda _: row)
     with pytest.raises(CheckpointError, match="logits at position 2 hold NaN"):
         list(model.generate(PROMPT, 2))
 
 
-def test_calls_from_threads_wait_for_each_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first thread is inside a call until the second has got as far as it can: past it, were nothing held."""
-    model = scripted_model(folder, [5] * 9)
-    entered, other, order = threading.Event(), threading.Event(), []
+def test_threads_have_sequences_of_their_own(folder: Path) -> None:
+    """Three threads are inside a generation at once, and none hears of the others."""
+    model = scripted_model(folder, byte_ids("hello"))
+    inside = threading.Barrier(3)
+    found: list[str] = []
 
-    def all_logits(tokens: list[int], largest: int | None) -> np.ndarray:
-        order.append("in")
-        entered.set()
-        other.wait(0.2)
-        order.append("out")
-        return np.zeros((len(tokens), VOCAB), np.float32)
+    def generate(prompt: list[int]) -> None:
+        pieces = model.generate(prompt, 5)
+        text = next(pieces).text
+        inside.wait()
+        found.append(text + "".join(piece.text for piece in pieces))
 
-    monkeypatch.setattr(device(model), "all_logits", all_logits)
-    monkeypatch.setattr(device(model), "prepare", lambda count: (order.append("generate"), other.set()))
-    first = threading.Thread(target=model.logits, args=(PROMPT,))
-    first.start()
-    entered.wait()
-    list(model.generate(PROMPT, 2))
-    first.join()
-    assert order == ["in", "out", "generate"]
+    threads = [threading.Thread(target=generate, args=([5, 6, n],)) for n in (7, 8, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == ["hello"] * 3
+    assert sorted(sequence.fed[:3] for sequence in sequences(model)) == [[5, 6, n] for n in (7, 8, 9)]
 
 
-def test_a_callback_that_begins_another_sequence_ends_its_own(folder: Path) -> None:
-    model = scripted_model(folder, [5] * 9)
-    with pytest.raises(UsageError, match="another sequence"):
-        list(model.generate([5] * 13, 1, progress=lambda done, total: model.logits(PROMPT)))
+def test_a_callback_may_begin_another_sequence(folder: Path) -> None:
+    model = scripted_model(folder, byte_ids("hello"))
+    found = list(model.generate([5] * 13, 5, progress=lambda done, total: model.logits(PROMPT)))  # type: ignore[arg-type]
+    assert "".join(piece.text for piece in found) == "hello"

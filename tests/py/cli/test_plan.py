@@ -10,9 +10,14 @@ import pytest
 
 from lane.graph.graph import Head
 from lane.launch.record import Numerics
-from lane.pipeline import Lane as Compiled
-from lane.pipeline import open_model
+from lane.pipeline import Options, compile_plan, open_model
+from lane.plan.plan import FormKey, FormPlan
+from lane.report.dump import DUMPS
 from tests.py.cli.conftest import Lane
+
+
+def compiled(model: Path, key: FormKey, numerics: Numerics = Numerics.INT8) -> FormPlan:
+    return compile_plan(open_model(model, 64)[1], [key], Options(numerics)).form(key)
 
 
 @pytest.mark.parametrize("numerics", ["precise", "int8", "int8x2"])
@@ -20,7 +25,7 @@ from tests.py.cli.conftest import Lane
 def test_numbers(lane: Lane, model: Path, rows: int, head: str, numerics: str) -> None:
     outcome = lane("plan", model, "--rows", rows, "--head", head, "--numerics", numerics, "--ctx", 64, "--json")
     found = json.loads(outcome.out)
-    form = Compiled(open_model(model, 64)[1], Numerics(numerics)).form(rows, Head(head))
+    form = compiled(model, FormKey(rows, Head(head)), Numerics(numerics))
     schedule = form.schedule
     assert {use["kind"]: use["launches"] for use in found["kinds"]} == schedule.census()
     assert found["launches"] == len(list(schedule.executed()))
@@ -31,8 +36,28 @@ def test_numbers(lane: Lane, model: Path, rows: int, head: str, numerics: str) -
 
 
 def test_dump_is_the_schedule_s(lane: Lane, model: Path) -> None:
-    form = Compiled(open_model(model, 64)[1], Numerics.INT8).form(4)
+    form = compiled(model, FormKey(4))
     assert lane("plan", model, "--rows", 4, "--ctx", 64, "--dump").out == form.schedule.dump()
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_every_pass_can_be_read(lane: Lane, model: Path, name: str) -> None:
+    form = compiled(model, FormKey(4))
+    outcome = lane("plan", model, "--rows", 4, "--ctx", 64, "--dump", name)
+    assert outcome.code == 0
+    words = set(outcome.out.split())
+    in_the_pool = {n for n, place in form.places.items() if place.space.value in ("pool", "state")}
+    wanted = {
+        "step": {tensor for tensor in form.graph.tensors if form.graph.tensors[tensor].role.value != "activation"},
+        "link": {item.launch.kind for item in form.schedule.launches},
+        "schedule": set(form.schedule.buffers),
+        "streams": {item.launch.kind for item in form.schedule.executed()},
+        "arena": {array.buffer for array in form.arena.arrays},
+        "pool": in_the_pool - {form.schedule.io.logits},
+        "residence": {n for n, place in form.places.items() if place.space.value == "matrix"},
+        "placement": set(form.places),
+    }[name]
+    assert wanted and wanted <= words
 
 
 def test_text(lane: Lane, model: Path) -> None:
@@ -47,7 +72,7 @@ def test_profile_times_every_launch(lane: Lane, model: Path, rows: int) -> None:
     outcome = lane("plan", model, "--rows", rows, "--position", 3, "--ctx", 64, "--profile")
     assert outcome.code == 0
     launches, kinds = outcome.out.split("by kind\n")
-    form = Compiled(open_model(model, 64)[1], Numerics.INT8).form(rows)
+    form = compiled(model, FormKey(rows))
     timed = [line.split(" us  ", 1)[1].strip() for line in launches.splitlines()]
     assert timed == [str(item.launch) for item in form.schedule.executed()]
     assert re.search(r"all +\d+ +[\d.]+ us +100.0 %", kinds)

@@ -1,4 +1,4 @@
-"""Ways to feed a sequence to the CPU device."""
+"""Ways to feed a sequence to a device."""
 
 from __future__ import annotations
 
@@ -6,32 +6,51 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lane.devices.cpu import CpuDevice
+from lane.devices.registry import DEFAULT, DeviceOptions
+from lane.engine import Engine
 from lane.launch.record import Numerics
-from lane.pipeline import Lane
+from lane.pipeline import Options
+from lane.session import Session
 from tests.py.support.fixtures import F64, Fixture
 
 
-def device(
-    fixture: Fixture, numerics: Numerics, *, context: int | None = None, threads: int | None = None
-) -> CpuDevice:
-    """A device that holds a fixture's model."""
+def engine(
+    fixture: Fixture,
+    numerics: Numerics,
+    *,
+    context: int | None = None,
+    threads: int | None = None,
+    device: str = DEFAULT,
+) -> Engine:
+    """A fixture's model on a device."""
     checkpoint, model = fixture.open(context)
-    return CpuDevice(checkpoint, Lane(model, numerics), threads)
+    return Engine(checkpoint, model, Options(numerics), device, DeviceOptions(threads))
 
 
-def in_chunks(cpu: CpuDevice, tokens: Sequence[int], largest: int | None = None) -> F64:
+def session(
+    fixture: Fixture,
+    numerics: Numerics,
+    *,
+    context: int | None = None,
+    threads: int | None = None,
+    device: str = DEFAULT,
+) -> Session:
+    """A sequence on a fixture's model."""
+    return Session(engine(fixture, numerics, context=context, threads=threads, device=device))
+
+
+def in_chunks(run: Session, tokens: Sequence[int], largest: int | None = None) -> F64:
     """Logits at every position from prefill in chunks of up to `largest` rows (1: the decode step)."""
-    return cpu.all_logits(tokens, largest).astype(np.float64)
+    return run.all_logits(tokens, largest).astype(np.float64)
 
 
-def across(cpu: CpuDevice, tokens: Sequence[int], prefilled: int) -> F64:
+def across(run: Session, tokens: Sequence[int], prefilled: int) -> F64:
     """Logits from the last position of a prefill on: prefill, then decode one by one."""
-    cpu.reset()
-    cpu.prefill(tokens[:prefilled], 0)
-    found = [np.array(cpu.logits())]
+    run.device.reset()
+    run.begin()
+    run.prefill(tokens[:prefilled])
+    found = [np.array(run.logits())]
     for token in tokens[prefilled:]:
-        cpu.set_token(token)
-        cpu.decode()
-        found.append(np.array(cpu.logits()))
+        run.step(token)
+        found.append(np.array(run.logits()))
     return np.stack(found).astype(np.float64)

@@ -11,42 +11,42 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lane.devices.cpu import CpuDevice
+from lane.engine import Engine
 from lane.launch.record import Numerics
-from lane.pipeline import Lane, open_model
+from lane.pipeline import Options, open_model
+from lane.session import Session
 from tests.py.support import real
 
 GAPS = {Numerics.PRECISE: 0.002, Numerics.INT8X2: 0.02}
 INT8_GAP = 0.35
 
 
-def open_device(name: str, numerics: Numerics) -> CpuDevice:
-    checkpoint, model = open_model(real.path(name), 256)
-    return CpuDevice(checkpoint, Lane(model, numerics))
+def open_session(name: str, numerics: Numerics) -> Session:
+    return Session(Engine(*open_model(real.path(name), 256), Options(numerics)))
 
 
 @pytest.mark.parametrize("numerics", GAPS, ids=lambda n: n.value)
 @pytest.mark.parametrize("name", real.NAMES)
 def test_greedy_tokens(name: str, numerics: Numerics) -> None:
-    cpu = open_device(name, numerics)
+    run = open_session(name, numerics)
     for case in real.greedy(name):
-        cpu.reset()
-        cpu.prefill(case.prompt, 0)
-        chosen = [cpu.token()]
+        run.begin()
+        run.prefill(case.prompt)
+        chosen = [run.device.token()]
         count = case.sure(GAPS[numerics])
         while len(chosen) < count:
-            cpu.decode()
-            chosen.append(cpu.token())
+            run.device.decode(1)
+            chosen.append(run.device.token())
         assert chosen[:count] == case.tokens[:count], case.text
 
 
 @pytest.mark.parametrize("name", real.NAMES)
 def test_best_tokens_under_int8(name: str) -> None:
-    cpu = open_device(name, Numerics.INT8)
+    run = open_session(name, Numerics.INT8)
     compared = 0
     for case in real.greedy(name):
         fed = case.prompt + case.tokens[:-1]
-        best = cpu.all_logits(fed)[len(case.prompt) - 1 :].argmax(axis=1)
+        best = run.all_logits(fed)[len(case.prompt) - 1 :].argmax(axis=1)
         clear = np.flatnonzero(np.array(case.gaps) >= INT8_GAP)
         np.testing.assert_array_equal(best[clear], np.array(case.tokens)[clear], case.text)
         compared += len(clear)

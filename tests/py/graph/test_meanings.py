@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lane.errors import UnsupportedError
 from lane.graph import ops as g
 from lane.graph.ops import Op
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import BinaryOp, UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
+from lane.launch.meaning.mixture import Clamp, Router, RouterScore, route
 
 F64 = npt.NDArray[np.float64]
 CLOSE = {"rtol": 1e-13, "atol": 1e-13}
@@ -74,15 +74,19 @@ def test_products_are_sums_of_products() -> None:
     np.testing.assert_allclose(result(g.MatMulValues("x", "w", "o", "b"), x=x, w=w.T, b=bias), wanted + bias, **CLOSE)
 
 
-def test_head_product_multiplies_each_head_by_its_own_matrix() -> None:
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("rows_in", [False, True])
+def test_head_product_multiplies_each_head_by_its_own_matrix(rows_in: bool, shared: bool) -> None:
     heads, a, b = 2, 3, 4
-    x, w = drawn(2, heads * a), drawn(heads * b, a)
+    x, w = drawn(2, a if shared else heads * a), drawn(heads, b, a)
     wanted = np.zeros((2, heads * b))
     for r in range(2):
         for h in range(heads):
             for j in range(b):
-                wanted[r, h * b + j] = sum(x[r, h * a + i] * w[h * b + j, i] for i in range(a))
-    np.testing.assert_allclose(result(g.HeadMatMul("x", "w", "o", heads, a, b), x=x, w=w), wanted, **CLOSE)
+                wanted[r, h * b + j] = sum(x[r, i if shared else h * a + i] * w[h, j, i] for i in range(a))
+    stored = np.concatenate([w[h].T if rows_in else w[h] for h in range(heads)])
+    op = g.HeadMatMul("x", "w", "o", heads, a, b, rows_in, shared)
+    np.testing.assert_allclose(result(op, x=x, w=stored), wanted, **CLOSE)
 
 
 def test_norms() -> None:
@@ -201,6 +205,28 @@ def test_attention(window: int, cap: float, sinks: bool) -> None:
     np.testing.assert_allclose(found, wanted, **CLOSE)
 
 
+def test_attention_with_values_inside_the_keys_a_split_and_a_gate() -> None:
+    """4 query heads over 2 groups; a head's values are values 1 and 2 of its key; all heads share the second part."""
+    rows, heads, kv_heads, hd, vd, rest, pos, scale = 2, 4, 2, 4, 2, 3, 3, 0.6
+    q, keys = drawn(rows, heads * hd), drawn(8, kv_heads * hd)
+    q_rest, latent, gate = drawn(rows, heads * rest), drawn(8, rest + 2), drawn(rows, heads * vd)
+    wanted = np.zeros((rows, heads * vd))
+    for r in range(rows):
+        for h in range(heads):
+            at, scores = h // (heads // kv_heads) * hd, {}
+            for p in range(pos + r + 1):
+                s = sum(q[r, h * hd + i] * keys[p, at + i] for i in range(hd))
+                scores[p] = scale * (s + sum(q_rest[r, h * rest + i] * latent[p, 2 + i] for i in range(rest)))
+            total = sum(math.exp(s) for s in scores.values())
+            for i in range(vd):
+                out = sum(math.exp(s) * keys[p, at + 1 + i] for p, s in scores.items()) / total
+                wanted[r, h * vd + i] = out * sigmoid(gate[r, h * vd + i])
+    own = {"value_start": 1, "q_rest": "qr", "keys_rest": "l", "rest": rest, "rest_start": 2, "gate": "g"}
+    op = g.Attention("q", "k", "k", "p", None, "o", heads, kv_heads, hd, vd, scale, **own)  # type: ignore[arg-type]
+    found = result(op, q=q, k=keys, p=np.array([[pos]]), qr=q_rest, l=latent, g=gate)
+    np.testing.assert_allclose(found, wanted, **CLOSE)
+
+
 def test_attention_of_huge_scores_is_finite() -> None:
     op = g.Attention("q", "k", "v", "p", None, "o", 1, 1, 1, 1, 1.0)
     found = result(op, q=np.array([[1.0]]), k=np.array([[1e5], [-1e5]]), v=np.array([[3.0], [4.0]]), p=np.array([[1]]))
@@ -221,19 +247,142 @@ def test_arg_max_takes_the_lowest_of_equals_and_never_a_nan() -> None:
         assert arrays["p"][0, 0] == 6
 
 
-ROUTER = g.Router(g.RouterScore.SIGMOID, 4, 2, False)
+# --- recurrent --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "op",
-    [
-        g.Conv("x", "w", "r", "p", "o", 4),
-        g.Decay("x", "dt", "al", "o"),
-        g.Delta("q", "k", "v", "g", "b", "s", "o", 1, 1, 4),
-        g.Moe("x", "r", None, "g", "u", "d", "o", ROUTER),
-    ],
-    ids=lambda op: op.kind,
+def test_convolution_sees_the_last_taps_whatever_the_steps() -> None:
+    """9 rows of 2 channels under 3 taps, in steps of 1, 5, 2 and 1 rows; what the ring held before is not seen."""
+    x, w, taps = drawn(9, 2), drawn(2, 3), 3
+    wanted = np.zeros((9, 2))
+    for p in range(9):
+        for c in range(2):
+            wanted[p, c] = sum(w[c, t] * x[p - taps + 1 + t, c] for t in range(taps) if p - taps + 1 + t >= 0)
+    arrays, found, at = {"w": w, "ring": np.full((3, 2), 7.0)}, [], 0
+    for rows in (1, 5, 2, 1):
+        arrays |= {"x": x[at : at + rows], "p": np.array([[at]])}
+        g.Conv("x", "w", "ring", "p", "o", taps).compute(arrays)
+        found.append(arrays["o"])
+        at += rows
+    np.testing.assert_allclose(np.concatenate(found), wanted, **CLOSE)
+
+
+def test_decay() -> None:
+    a, dt, al = drawn(3, 2), drawn(1, 2), -np.abs(drawn(1, 2))
+    wanted = [[(1 + math.exp(a[r, h] + dt[0, h])) ** al[0, h] for h in range(2)] for r in range(3)]
+    np.testing.assert_allclose(result(g.Decay("a", "dt", "al", "o"), a=a, dt=dt, al=al), wanted, **CLOSE)
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+def test_delta_rule(tiled: bool) -> None:
+    """4 value heads over 2 key heads of 3 values, 4 rows in two steps; the memory written out entry by entry."""
+    rows, key_heads, heads, d = 4, 2, 4, 3
+    q, k, v = drawn(rows, key_heads * d), drawn(rows, key_heads * d), drawn(rows, heads * d)
+    gate, beta, memory = np.exp(-np.abs(drawn(rows, heads))), drawn(rows, heads), drawn(heads, d, d)
+    kept, wanted = memory.copy(), np.zeros((rows, heads * d))
+    for r in range(rows):
+        for h in range(heads):
+            at = (h % key_heads if tiled else h // 2) * d
+            for j in range(d):
+                seen = sum(gate[r, h] * kept[h, i, j] * k[r, at + i] for i in range(d))
+                u = beta[r, h] * (v[r, h * d + j] - seen)
+                for i in range(d):
+                    kept[h, i, j] = gate[r, h] * kept[h, i, j] + k[r, at + i] * u
+                wanted[r, h * d + j] = sum(kept[h, i, j] * q[r, at + i] for i in range(d))
+    arrays, found = {"s": memory.reshape(1, -1).copy()}, []
+    for first, end in ((0, 1), (1, 4)):
+        inputs = {"q": q, "k": k, "v": v, "g": gate, "b": beta}
+        arrays |= {name: array[first:end] for name, array in inputs.items()}
+        g.Delta("q", "k", "v", "g", "b", "s", "o", key_heads, heads, d, tiled).compute(arrays)
+        found.append(arrays["o"])
+    np.testing.assert_allclose(np.concatenate(found), wanted, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(arrays["s"].reshape(heads, d, d), kept, rtol=1e-12, atol=1e-12)
+
+
+# --- mixtures ---------------------------------------------------------------------------------------------------------
+
+WIDTH, HIDDEN = 5, 3
+SOFTMAX, SIGMOID = RouterScore.SOFTMAX, RouterScore.SIGMOID
+
+MIXTURES: tuple[tuple[Router, dict[str, object]], ...] = (
+    (Router(SOFTMAX, 4, 2, renormalise=False), {}),
+    (Router(SOFTMAX, 4, 2, renormalise=True, scale=2.5), {"router_f32": True}),
+    (Router(SIGMOID, 4, 3, renormalise=True), {"choice_bias": "cb", "router_bias": "rb"}),
+    (Router(SIGMOID, 8, 3, renormalise=False, groups=4, groups_used=2), {"choice_bias": "cb"}),
+    (Router(SOFTMAX, 8, 2, renormalise=False, groups=4, groups_used=1, group_best=1), {}),
+    (Router(SOFTMAX, 4, 1, renormalise=False), {"gate_bias": "gb", "up_bias": "ub", "down_bias": "db"}),
+    (Router(SOFTMAX, 4, 2, renormalise=True), {"clamp": Clamp(0.8, 1.7)}),
+    (Router(SOFTMAX, 4, 2, renormalise=True), {"act": UnaryOp.GELU}),
+    (Router(SOFTMAX, 4, 2, renormalise=True), {"shared_gate": "sg", "shared_up": "su", "shared_down": "sd"}),
+    (
+        Router(SOFTMAX, 4, 2, renormalise=True),
+        {"shared_gate": "sg", "shared_up": "su", "shared_down": "sd", "shared_score": "ss"},
+    ),
 )
-def test_an_op_without_a_meaning_says_so(op: Op) -> None:
-    with pytest.raises(UnsupportedError, match=f"op '{op.kind}' has no float64 meaning yet"):
-        op.compute({})
+
+
+def chosen_by(router: Router, wanted: list[float]) -> list[int]:
+    """The choice, written out: the best groups first, then the best experts of those."""
+    size = router.experts // router.groups
+    groups = [wanted[i : i + size] for i in range(0, router.experts, size)]
+    sums = [sum(sorted(group)[-router.group_best :]) for group in groups]
+    best = sorted(range(router.groups), key=lambda i: -sums[i])[: router.groups_used]
+    allowed = range(router.experts) if router.groups == 1 else [e for e in range(router.experts) if e // size in best]
+    return sorted(allowed, key=lambda e: -wanted[e])[: router.k]
+
+
+def unit(x: F64, weights: tuple[F64, F64, F64], biases: tuple[F64, F64, F64], how: dict[str, object]) -> F64:
+    """One gated unit for one row, written out."""
+    gate, up, down = weights
+    hidden = []
+    for j in range(len(gate)):
+        a = sum(x[i] * gate[j, i] for i in range(len(x))) + biases[0][j]
+        b = sum(x[i] * up[j, i] for i in range(len(x))) + biases[1][j]
+        clamp = how.get("clamp")
+        if isinstance(clamp, Clamp):
+            a, b = min(a, clamp.limit), max(-clamp.limit, min(b, clamp.limit))
+            hidden.append(a * sigmoid(clamp.slope * a) * (b + 1))
+        else:
+            hidden.append(UNARY[how.get("act", UnaryOp.SILU)](a) * b)  # type: ignore[index]
+    return np.array([sum(h * w for h, w in zip(hidden, row, strict=True)) for row in down]) + biases[2]
+
+
+@pytest.mark.parametrize(("router", "own"), MIXTURES, ids=[" ".join(own) or "plain" for _, own in MIXTURES])
+def test_mixture(router: Router, own: dict[str, object]) -> None:
+    n, rows = router.experts, 4
+    arrays = {
+        "x": drawn(rows, WIDTH), "r": drawn(n, WIDTH), "rb": drawn(1, n), "cb": drawn(1, n),
+        "g": drawn(n * HIDDEN, WIDTH), "u": drawn(n * HIDDEN, WIDTH), "d": drawn(n * WIDTH, HIDDEN),
+        "gb": drawn(n, HIDDEN), "ub": drawn(n, HIDDEN), "db": drawn(n, WIDTH),
+        "sg": drawn(6, WIDTH), "su": drawn(6, WIDTH), "sd": drawn(WIDTH, 6), "ss": drawn(1, WIDTH),
+    }  # fmt: skip
+    none = {name: np.zeros_like(arrays[name]) for name in ("gb", "ub", "db")}
+    biases = arrays if "gate_bias" in own else none
+    wanted = np.zeros((rows, WIDTH))
+    for r in range(rows):
+        x = arrays["x"][r]
+        logits = [float(x @ arrays["r"][e]) + ("router_bias" in own) * arrays["rb"][0, e] for e in range(n)]
+        total = sum(math.exp(v) for v in logits)
+        scores = [sigmoid(v) if router.score is SIGMOID else math.exp(v) / total for v in logits]
+        picks = chosen_by(router, [s + ("choice_bias" in own) * arrays["cb"][0, e] for e, s in enumerate(scores)])
+        over = sum(scores[e] for e in picks) if router.renormalise else 1.0
+        for e in picks:
+            h, w = slice(e * HIDDEN, (e + 1) * HIDDEN), slice(e * WIDTH, (e + 1) * WIDTH)
+            weights = arrays["g"][h], arrays["u"][h], arrays["d"][w]
+            wanted[r] += router.scale * scores[e] / over * unit(
+                x, weights, (biases["gb"][e], biases["ub"][e], biases["db"][e]), own
+            )  # fmt: skip
+        if "shared_gate" in own:
+            zero = np.zeros(6), np.zeros(6), np.zeros(WIDTH)
+            shared = unit(x, (arrays["sg"], arrays["su"], arrays["sd"]), zero, own)
+            wanted[r] += shared * (sigmoid(float(x @ arrays["ss"][0])) if "shared_score" in own else 1.0)
+    if "router_f32" in own:
+        arrays["r"] = arrays["r"].T
+    fields = {"choice_bias": None} | own
+    op = g.Moe("x", "r", gate="g", up="u", down="d", out="o", router=router, **fields)  # type: ignore[arg-type]
+    np.testing.assert_allclose(result(op, **arrays), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_of_equal_scores_the_lowest_expert_is_chosen() -> None:
+    chosen, weights = route(np.zeros((1, 6)), None, Router(SOFTMAX, 6, 2, renormalise=True))
+    assert chosen.tolist() == [[0, 1]]
+    np.testing.assert_allclose(weights, [[0.5, 0.5]], **CLOSE)

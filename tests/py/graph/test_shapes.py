@@ -8,11 +8,14 @@ import pytest
 from lane.graph import ops as g
 from lane.graph.ops import OPS, GraphError, Op
 from lane.graph.tensor import Tensor
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import BinaryOp, UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
+from lane.launch.meaning.mixture import Clamp, Router, RouterScore
 from tests.py.support.graphs import activation, matrix, ones, param, state, values
 
-ROUTER = g.Router(g.RouterScore.SOFTMAX, experts=4, k=2, renormalise=True)
+SOFTMAX = RouterScore.SOFTMAX
+ROUTER = Router(SOFTMAX, experts=4, k=2, renormalise=True)
+SHARED = {"shared_gate": "w", "shared_up": "w", "shared_down": "shared_down"}
 
 TENSORS: dict[str, Tensor] = {
     t.name: t
@@ -96,6 +99,8 @@ INFERRED: tuple[tuple[Op, tuple[int, int] | None], ...] = (
     (g.MatMulValues("x", "f32", "o"), (3, 5)),
     (g.MatMulValues("x", "f32", "o", "five"), (3, 5)),
     (g.HeadMatMul("x", "five_heads", "o", 2, 4, 3), (3, 6)),
+    (g.HeadMatMul("narrow", "five_heads", "o", 2, 3, 4, rows_in=True), (3, 8)),
+    (g.HeadMatMul("k", "five_heads", "o", 2, 4, 3, shared=True), (3, 6)),
     (g.RmsNorm("x", "four", "o", 4, 1e-6), (3, 8)),
     (g.RmsNorm("x", None, "o", 8, 0.0), (3, 8)),
     (g.LayerNorm("x", "eight", "eight", "o", 8, 1e-5), (3, 8)),
@@ -110,15 +115,25 @@ INFERRED: tuple[tuple[Op, tuple[int, int] | None], ...] = (
     (g.Rotate("x", "cos", "sin", "pos", "o", 4, SPLIT), (3, 8)),
     (attention(), (3, 8)),
     (attention(sinks="four", window=5, cap=50.0), (3, 8)),
+    (attention(values="keys", value_start=1, vd=1, gate="k"), (3, 4)),
+    (attention(q_rest="k", keys_rest="short", rest=1, rest_start=5), (3, 8)),
     (g.Conv("x", "conv_w", "ring", "pos", "o", 4), (3, 8)),
     (g.Decay("gates", "two", "two", "o"), (3, 2)),
     (g.Delta("k", "k", "x", "gates", "gates", "memory", "o", 1, 2, 4), (3, 8)),
     (moe(), (3, 8)),
+    (moe(router_w="router_values", router_f32=True, router_bias="four", choice_bias="four"), (3, 8)),
+    (moe(gate_bias="gate_biases", up_bias="gate_biases", down_bias="down_biases", clamp=Clamp(7.0, 1.7)), (3, 8)),
+    (moe(**SHARED, shared_score="eight", router=Router(SOFTMAX, 4, 2, True, 2.5, 2, 1)), (3, 8)),
     (g.ArgMax("x", "token", "pos", 1), None),
 )
 
 TENSORS["five_heads"] = matrix("five_heads", 2 * 3, 4)
-TENSORS["conv_w"] = ones("conv_w", 8, 4)
+TENSORS["conv_w"] = ones("conv_w", 4, 8)
+TENSORS["short"] = state("short", 32, 6)
+TENSORS["router_values"] = values("router_values", np.ones((8, 4)))
+TENSORS["gate_biases"] = ones("gate_biases", 6, 4)
+TENSORS["down_biases"] = ones("down_biases", 8, 4)
+TENSORS["shared_down"] = matrix("shared_down", 8, 5)
 
 REJECTED: tuple[tuple[Op, str], ...] = (
     (g.Gather("table", "x", "o", 3), "index 'x' is f32, allowed i32"),
@@ -145,7 +160,9 @@ REJECTED: tuple[tuple[Op, str], ...] = (
     (g.MatMulValues("narrow", "f32", "o"), "x is 6 wide, allowed 8"),
     (g.MatMulValues("x", "f32", "o", "eight"), "bias of 8 values, allowed 5"),
     (g.HeadMatMul("narrow", "five_heads", "o", 2, 4, 3), "x is 6 wide, allowed 2·4"),
-    (g.HeadMatMul("x", "five_heads", "o", 2, 4, 4), "'five_heads' holds 24 values, allowed 2·4·4"),
+    (g.HeadMatMul("x", "five_heads", "o", 2, 4, 4), "'five_heads' is 6x4, allowed 8x4"),
+    (g.HeadMatMul("x", "five_heads", "o", 2, 4, 3, rows_in=True), "'five_heads' is 6x4, allowed 8x3"),
+    (g.HeadMatMul("x", "five_heads", "o", 2, 4, 3, shared=True), "x is 8 wide, allowed 1·4"),
     (g.RmsNorm("x", "four", "o", 3, 1e-6), "units of 3 values, allowed a divisor of 8"),
     (g.RmsNorm("x", "four", "o", 0, 1e-6), "units of 0 values, allowed a divisor of 8"),
     (g.RmsNorm("x", "five", "o", 8, 1e-6), "'five' has 5 values, allowed 8"),
@@ -174,7 +191,14 @@ REJECTED: tuple[tuple[Op, str], ...] = (
     (attention(window=-1), "window -1 and cap 0.0, allowed 0 or more"),
     (attention(cap=-1.0), "window 0 and cap -1.0, allowed 0 or more"),
     (attention(sinks="two"), "2 sinks, allowed 4"),
-    (g.Conv("x", "eight", "ring", "pos", "o", 4), "8 weights, allowed 4·8"),
+    (attention(value_start=1, vd=1), "values inside the keys, but of 'values', allowed 'keys'"),
+    (attention(values="keys", value_start=1), "values 1 to 3 of a key, allowed 0 to 2"),
+    (attention(gate="k"), "gate of 3x4, allowed 3x8"),
+    (attention(q_rest="k"), "one half of a split, allowed q_rest, keys_rest and rest, or none of them"),
+    (attention(q_rest="x", keys_rest="short", rest=1), "'x' is 3x8, allowed 3x4"),
+    (attention(q_rest="k", keys_rest="short_values", rest=1), "'short_values' has 31 rows, allowed those of the keys"),
+    (attention(q_rest="k", keys_rest="short", rest=1, rest_start=6), "values 6 to 7 of 'short', allowed 0 to 6"),
+    (g.Conv("x", "eight", "ring", "pos", "o", 4), "weights of 1x8, allowed 8x4"),
     (g.Conv("x", "conv_w", "keys", "pos", "o", 4), "ring of 32x4, allowed 4x8"),
     (g.Decay("gates", "four", "two", "o"), "'four' has 4 values, allowed 2"),
     (g.Decay("gates", "two", "four", "o"), "'four' has 4 values, allowed 2"),
@@ -182,9 +206,27 @@ REJECTED: tuple[tuple[Op, str], ...] = (
     (g.Delta("k", "x", "x", "gates", "gates", "memory", "o", 1, 2, 4), "'x' is 8 wide, allowed 1·4"),
     (g.Delta("k", "k", "k", "gates", "gates", "memory", "o", 1, 2, 4), "values are 4 wide, allowed 2·4"),
     (g.Delta("wide", "wide", "x", "gates", "gates", "memory", "o", 4, 2, 4), "2 value heads, allowed a multiple of 4"),
-    (g.Delta("k", "k", "k", "gates", "gates", "memory", "o", 1, 1, 4), "memory of 32 values, allowed 16"),
-    (moe(router=g.Router(g.RouterScore.SOFTMAX, 4, 0, True)), "0 experts a row, allowed 1 to 4"),
-    (moe(router=g.Router(g.RouterScore.SOFTMAX, 4, 5, True)), "5 experts a row, allowed 1 to 4"),
+    (g.Delta("k", "k", "x", "k", "gates", "memory", "o", 1, 2, 4), "'k' is 3x4, allowed 3x2"),
+    (g.Delta("k", "k", "x", "gates", "k", "memory", "o", 1, 2, 4), "'k' is 3x4, allowed 3x2"),
+    (g.Delta("k", "k", "x", "gates", "gates", "keys", "o", 1, 2, 4), "memory of 128 values, allowed 32"),
+    (moe(router=Router(SOFTMAX, 4, 0, True)), "0 experts a row, allowed 1 to 4"),
+    (moe(router=Router(SOFTMAX, 4, 5, True)), "5 experts a row, allowed 1 to 4"),
+    (moe(router=Router(SOFTMAX, 4, 2, True, 1.0, 3)), "3 groups, allowed a divisor of 4 experts"),
+    (moe(router=Router(SOFTMAX, 4, 2, True, 1.0, 2, 3)), "3 groups used, allowed 1 to 2"),
+    (moe(router=Router(SOFTMAX, 4, 3, True, 1.0, 2, 1)), "3 experts a row, allowed at most 2"),
+    (moe(router_w="router_values"), "'router_values' is f32 values, allowed rows"),
+    (moe(router_f32=True), "'router' is rows, allowed f32 values"),
+    (moe(router_w="w"), "'w' is 5x8, allowed 4x8"),
+    (moe(router_bias="five"), "'five' has 5 values, allowed 4"),
+    (moe(choice_bias="five"), "'five' has 5 values, allowed 4"),
+    (moe(up_bias="down_biases"), "'down_biases' has 32 values, allowed 4·6"),
+    (moe(down_bias="gate_biases"), "'gate_biases' has 24 values, allowed 4·8"),
+    (moe(act=UnaryOp.GELU, clamp=Clamp(7.0, 1.7)), "a clamped unit of gelu, allowed silu"),
+    (moe(shared_gate="w"), "a part of the shared experts, allowed gate, up and down"),
+    (moe(shared_score="eight"), "a score of shared experts that are not there"),
+    (moe(**SHARED | {"shared_up": "table"}), "'table' is 20x8, allowed 5x8"),
+    (moe(**SHARED | {"shared_down": "w"}), "'w' is 5x8, allowed 8x5"),
+    (moe(**SHARED, shared_score="five"), "'five' has 5 values, allowed 8"),
     (moe(gate="w"), "'w' is 5x8, allowed 4·n x 8"),
     (moe(up="down"), "'down' is 32x6, allowed 4·n x 8"),
     (moe(down="experts"), "'experts' is 24x8, allowed 32x6"),

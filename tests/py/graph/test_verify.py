@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from lane.graph import ops as g
-from lane.graph.graph import StepGraph, StepIo
+from lane.graph.graph import SequenceIo, StepGraph, StepIo
 from lane.graph.ops import GraphError, Op
 from lane.graph.tensor import Role
 from lane.graph.verify import verify
-from tests.py.support.graphs import Step, activation, matrix, ones, state
+from tests.py.support.graphs import Step, activation, matrix, ones, param, state
 
 
 def good() -> StepGraph:
@@ -41,14 +41,37 @@ def with_shape(name: str, rows: int, cols: int) -> Callable[[StepGraph], StepGra
     return lambda graph: replace(graph, tensors={**graph.tensors, name: activation(name, rows, cols)})
 
 
-def with_io(**changed: str) -> Callable[[StepGraph], StepGraph]:
-    return lambda graph: replace(graph, io=replace(graph.io, **changed))
+def with_io(**changed: object) -> Callable[[StepGraph], StepGraph]:
+    return lambda graph: replace(graph, io=replace(graph.io, **changed))  # type: ignore[arg-type]
 
 
 def swapped(graph: StepGraph) -> StepGraph:
     gather, norm, *rest = graph.ops
     return replace(graph, ops=(norm, gather, *rest))
 
+
+def written_at_a_position(graph: StepGraph) -> StepGraph:
+    """The norm's output becomes a stack, its row written where `pos` says."""
+    return with_op(1, g.WriteRows("normed", "x", "pos"))(graph)
+
+
+def stacked(*writes: Op) -> Callable[[StepGraph], StepGraph]:
+    """A stack of two rows, `writes` in place of the norm, then read by a projection."""
+
+    def spoil(graph: StepGraph) -> StepGraph:
+        gather, _, _, head, close = graph.ops
+        tensors = {**graph.tensors, "normed": activation("normed", 2, 32), "logits": activation("logits", 2, 20)}
+        return replace(graph, tensors=tensors, ops=(gather, *writes, head, close))
+
+    return spoil
+
+
+def closing_another(graph: StepGraph) -> StepGraph:
+    tensors = {**graph.tensors, "other": param("other")}
+    return replace(graph, tensors=tensors, ops=(*graph.ops[:-1], g.ArgMax("logits", "other", "pos", 1)))
+
+
+ROWS = tuple(g.WriteRows("normed", "x", None, row) for row in range(2))
 
 REFUSED: tuple[tuple[Callable[[StepGraph], StepGraph], str], ...] = (
     (without_tensor("w"), "op 'rms_norm' reads 'w', which is not declared"),
@@ -70,7 +93,26 @@ REFUSED: tuple[tuple[Callable[[StepGraph], StepGraph], str], ...] = (
     (with_io(logits="nowhere"), "no op writes the step's logits 'nowhere'"),
     (lambda graph: replace(graph, ops=graph.ops[:-1]), "arg-max at ops [], allowed only at the last, 3"),
     (inserted(4, g.ArgMax("logits", "token", "pos", 1)), "arg-max at ops [4, 5], allowed only at the last, 5"),
+    (closing_another, "arg-maxes close [('logits', 'other', 'pos')], allowed the step's sequences, in their order"),
+    (
+        with_io(further=(SequenceIo("token", "pos", "logits"),)),
+        "sequences of the step share ['logits', 'pos', 'token'], allowed inputs and outputs of their own",
+    ),
+    (with_io(further=(SequenceIo("nowhere", "pos", "logits"),)), "the step's 'nowhere' is no declared param"),
+    (with_io(further=(SequenceIo("token", "pos", "x1"),)), "no op writes the step's logits 'x1'"),
+    (stacked(ROWS[1]), "op 'matmul' reads 'normed' before any op writes its rows [0]"),
+    (stacked(ROWS[0], ROWS[1], ROWS[0]), "op 'write_rows' writes rows from 0 of 'normed' a second time"),
+    (stacked(ROWS[0], ROWS[0]), "op 'write_rows' writes rows from 0 of 'normed' a second time"),
+    (
+        stacked(ROWS[0], g.Scale("x", "normed", 2.0), ROWS[1]),
+        "op 'scale' writes 'normed' a second time",
+    ),
+    (written_at_a_position, "op 'write_rows' reads 'normed' before any op writes it"),
 )
+
+
+def test_rows_gathered_in_any_order_pass() -> None:
+    verify(stacked(ROWS[1], ROWS[0])(good()))
 
 
 def test_a_good_graph_passes() -> None:

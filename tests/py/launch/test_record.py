@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import pytest
 
 from lane.launch import attention, data, elementwise, norm, projection, spec, step
-from lane.launch.attention import RopeLayout
-from lane.launch.elementwise import BinaryOp, UnaryOp
+from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
 from lane.launch.record import (
     Access,
     Dest,

@@ -11,7 +11,7 @@ from lane.errors import UnsupportedError
 from lane.graph import ops as g
 from lane.graph.graph import Head, StepGraph
 from lane.launch import data, norm, projection
-from lane.launch.record import Form, Numerics
+from lane.launch.record import Numerics
 from lane.link.link import Linked, link
 from tests.py.support.fixtures import FIXTURES, Fixture
 from tests.py.support.graphs import Step, matrix, ones, param, state, values
@@ -50,14 +50,14 @@ def test_a_tensor_is_quantised_once_before_its_first_reader(numerics: Numerics) 
     kinds = [item.launch.kind for item in linked]
     assert kinds == ["gather", "scale", "quant", "gemv", "quant", "gemv", "gemv", "gemv", "argmax"]
     assert [(q.x, q.n) for q in quants(linked)] == [("y", 64), ("x", 64)]
-    assert all(item.launch.quant for item in linked if isinstance(item.launch, projection.Gemv))
+    assert all(item.launch.read_quant for item in linked if isinstance(item.launch, projection.Gemv))
 
 
 def test_precise_quantises_nothing() -> None:
     s, x = embedded()
     linked = link(s.close(project(s, x, "logits")), Numerics.PRECISE)
     assert not quants(linked)
-    assert not any(item.launch.quant for item in linked if isinstance(item.launch, projection.Gemv))
+    assert not any(item.launch.read_quant for item in linked if isinstance(item.launch, projection.Gemv))
 
 
 @pytest.mark.parametrize("format", ["F32", "F16", "BF16"])
@@ -73,7 +73,7 @@ def test_a_float_and_a_block_matrix_on_one_tensor() -> None:
     project(s, x, "a", format="F16")
     linked = link(s.close(project(s, x, "logits")), Numerics.INT8)
     gemvs = [item.launch for item in linked if isinstance(item.launch, projection.Gemv)]
-    assert [launch.form_read("x") for launch in gemvs] == [Form.PLAIN, Form.QUANT]
+    assert [launch.read_quant for launch in gemvs] == [False, True]
     assert len(quants(linked)) == 1
 
 

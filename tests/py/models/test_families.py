@@ -11,10 +11,11 @@ from lane.graph.graph import Head
 from lane.graph.ops import Attention, Gather, Rotate, Scale
 from lane.graph.ops.base import Array, Op
 from lane.graph.reference import Reference
-from lane.launch.attention import RopeLayout
+from lane.launch.meaning.attention import RopeLayout
+from lane.models.architecture import TensorRow
 from lane.models.recognise import Model
 from lane.models.registry import ARCHITECTURES
-from tests.py.models.tiny import BY_NAME, VOCAB, Tiny, tiny
+from tests.py.models.tiny import BY_NAME, VOCAB, Tiny, last_of, tiny
 
 NAMES = [a.name for a in ARCHITECTURES]
 TOKENS = [1, 7, 7, 39, 0, 22, 5, 13]
@@ -43,20 +44,48 @@ def test_steps_run_and_agree(name: str, optional: bool, tmp_path: Path) -> None:
         np.testing.assert_allclose(stepwise.run(model.step(1), [token], pos), every[pos : pos + 1], rtol=1e-9)
 
 
-OPTIONAL = [(a.name, row.pattern) for a in ARCHITECTURES for row in a.tensors if not row.required]
+OPTIONAL = [(a.name, row) for a in ARCHITECTURES for row in a.tensors if not row.required]
 
 
-@pytest.mark.parametrize(("name", "pattern"), OPTIONAL)
-def test_an_optional_tensor_is_used(name: str, pattern: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "row"), OPTIONAL, ids=lambda v: v.pattern if isinstance(v, TensorRow) else None)
+def test_an_optional_tensor_is_used(name: str, row: TensorRow, tmp_path: Path) -> None:
     """None is accepted and then forgotten: without it the logits are others."""
-    # phi3's long factors hold above the original context alone; a file has those of both or of neither
-    changed = {"rope__scaling__original_context_length": 16} if pattern == "rope_factors_long.weight" else {}
+    # long factors hold above the original context alone; a file has those of both or of neither
+    changed = {"rope__scaling__original_context_length": 16} if row.pattern == "rope_factors_long.weight" else {}
     made = tiny(name, optional=True, **changed)
-    dropped = ("rope_factors_short.weight", "rope_factors_long.weight") if "factors" in pattern else (pattern,)
+    factors = ("rope_factors_short.weight", "rope_factors_long.weight")
     without = Tiny(name, made.metadata, dict(made.tensors))
-    for tensor in dropped:
-        del without.tensors[tensor.format(1)]
+    for tensor in factors if row.pattern in factors else (last_of(name, row),):
+        del without.tensors[tensor]
     assert np.abs(logits(made.recognise(tmp_path)) - logits(without.recognise(tmp_path))).max() > 1e-6
+
+
+def test_layers_may_differ(tmp_path: Path) -> None:
+    """Heads, key/value heads and the feed-forward's width by layer: tensors, caches and logits follow."""
+    made = tiny("llama", attention__head_count=[4, 2], attention__head_count_kv=[2, 1], feed_forward_length=[64, 96])
+    model = made.recognise(tmp_path)
+    assert made.tensors["blk.0.attn_q.weight"].shape == (32, 32) and made.tensors["blk.1.attn_q.weight"].shape == (
+        16,
+        32,
+    )
+    assert made.tensors["blk.1.ffn_up.weight"].shape == (96, 32)
+    step = model.step(1)
+    assert [step.tensors[f"blk.{i}.k_cache"].cols for i in range(2)] == [16, 8]
+    assert [(op.heads, op.kv_heads) for op in step.ops if isinstance(op, Attention)] == [(4, 2), (2, 1)]
+    uniform = tiny("llama", attention__head_count=[4, 4], attention__head_count_kv=[2, 2], feed_forward_length=[64, 64])
+    plain = tiny("llama")
+    assert np.isfinite(logits(model)).all()
+    np.testing.assert_array_equal(logits(uniform.recognise(tmp_path)), logits(plain.recognise(tmp_path)))
+
+
+def test_layers_that_predict_further_tokens_are_not_run(tmp_path: Path) -> None:
+    """They are counted in block_count; their tensors are of no concern."""
+    made, plain = tiny("llama", block_count=3), tiny("llama")
+    made.tensors["blk.2.nextn.eh_proj.weight"] = np.ones((32, 64), np.float32)
+    made.metadata["nextn_predict_layers"] = 1
+    for name, array in plain.tensors.items():
+        made.tensors[name] = array
+    np.testing.assert_array_equal(logits(made.recognise(tmp_path)), logits(plain.recognise(tmp_path)))
 
 
 # --- what sets families apart -----------------------------------------------------------------------------------------

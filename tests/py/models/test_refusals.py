@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from lane.errors import MOST_CHARS, CapacityError, CheckpointError, LaneError, UnsupportedError, UsageError
+from lane.models.architecture import TensorRow
 from lane.models.recognise import DEFAULT_CONTEXT, LONGEST_CONTEXT
 from lane.models.registry import ARCHITECTURES
-from tests.py.models.tiny import Tiny, Value, tiny
+from tests.py.models.tiny import Tiny, Value, last_of, tiny
 
 NAN, INF = float("nan"), float("inf")
 
@@ -23,23 +24,28 @@ def refused(made: Tiny, folder: Path, context: int | None = None) -> LaneError:
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
-REQUIRED = [(a.name, row.pattern) for a in ARCHITECTURES for row in a.tensors if row.required]
-ALL = [(a.name, row.pattern) for a in ARCHITECTURES for row in a.tensors]
+ALL = [(a.name, row) for a in ARCHITECTURES for row in a.tensors]
+REQUIRED = [(name, row) for name, row in ALL if row.required]
 
 
-@pytest.mark.parametrize(("name", "pattern"), REQUIRED)
-def test_a_missing_tensor(name: str, pattern: str, tmp_path: Path) -> None:
+def shown(value: object) -> str | None:
+    return value.pattern if isinstance(value, TensorRow) else None
+
+
+@pytest.mark.parametrize(("name", "row"), REQUIRED, ids=shown)
+def test_a_missing_tensor(name: str, row: TensorRow, tmp_path: Path) -> None:
     made = tiny(name)
-    del made.tensors[pattern.format(1)]
+    tensor = last_of(name, row)
+    del made.tensors[tensor]
     error = refused(made, tmp_path)
     assert isinstance(error, CheckpointError)
-    assert f"tensor '{pattern.format(1)}': not in the file" in str(error)
+    assert f"tensor '{tensor}': not in the file" in str(error)
 
 
-@pytest.mark.parametrize(("name", "pattern"), ALL)
-def test_a_tensor_of_another_shape(name: str, pattern: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "row"), ALL, ids=shown)
+def test_a_tensor_of_another_shape(name: str, row: TensorRow, tmp_path: Path) -> None:
     made = tiny(name, optional=True)
-    tensor = pattern.format(1)
+    tensor = last_of(name, row)
     if tensor == "token_embd.weight":  # its rows are the vocabulary, whatever their number; its columns are not
         made.tensors[tensor] = np.concatenate([made.tensors[tensor]] * 2, axis=1)
     else:
@@ -176,6 +182,15 @@ CONTRADICTIONS: tuple[tuple[str, dict[str, Value], str], ...] = (
         "'llama.rope.scaling.factor': found 0.5, allowed a number from 1.0",
     ),
     ("llama", {"attention.head_count": [4, 4, 4]}, "'llama.attention.head_count': found array([4, 4, 4]"),
+    (
+        "llama",
+        {"attention.head_count": [4, 0]},
+        "'llama.attention.head_count': found 0, allowed a whole number",
+    ),
+    ("llama", {"attention.head_count_kv": [2, 3]}, "attention.head_count is 4, allowed a multiple"),
+    ("llama", {"attention.head_count": [4, 2]}, "tensor 'blk.1.attn_q.weight': found shape [32, 32], allowed [32, 16]"),
+    ("llama", {"feed_forward_length": [64, 32]}, "'blk.1.ffn_gate.weight': found shape [32, 64], allowed [32, 32]"),
+    ("llama", {"nextn_predict_layers": 2}, "nextn_predict_layers is 2, allowed fewer than block_count, 2"),
     ("llama", {"rope.scaling.type": 3}, "'llama.rope.scaling.type': found 3, allowed a string"),
 )
 
@@ -200,8 +215,6 @@ NOT_RUN: tuple[tuple[str, str, Value], ...] = (
     ("gemma3", "attn_logit_softcapping", 50.0),
     ("granite", "deepstack_mapping", [1, 0]),
     ("smollm3", "attention.scale", 0.5),
-    ("llama", "attention.head_count", [4, 2]),
-    ("llama", "feed_forward_length", [64, 32]),
     ("gemma3", "rope.scaling.attn_factor", 1.3),
     ("olmo2", "rope.freq_base_swa", 500.0),
 )
@@ -335,3 +348,10 @@ def test_a_huge_model_is_refused_before_anything_is_made(tmp_path: Path) -> None
     made.metadata["embedding_length"] = 1 << 24
     made.metadata["attention.head_count"] = 1 << 20
     assert "tensor 'token_embd.weight': found shape [32, 40], allowed [16777216, 40]" in str(refused(made, tmp_path))
+
+
+def test_a_step_of_several_sequences(tmp_path: Path) -> None:
+    model = tiny("llama").recognise(tmp_path)
+    for sequences in (0, 2):
+        with pytest.raises(UnsupportedError, match=f"a step of {sequences} sequences: lane has no batch forms yet"):
+            model.step(1, sequences=sequences)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 
 from lane.checkpoint.gguf import Checkpoint
-from lane.models.architecture import Architecture
+from lane.models.architecture import Architecture, TensorRow, named_tensors
 from lane.models.hparams import Hparams
 from lane.models.recognise import Model, recognise
 from lane.models.registry import ARCHITECTURES
@@ -35,7 +36,7 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "starcoder2": {"attention.layer_norm_epsilon": 1e-5},
 }
 
-BY_NAME: Mapping[str, Architecture] = {a.name: a for a in ARCHITECTURES}
+BY_NAME: Mapping[str, Architecture[Any]] = {a.name: a for a in ARCHITECTURES}
 
 
 @dataclass
@@ -68,24 +69,41 @@ class Tiny:
         return recognise(Checkpoint.open(self.write(folder / "tiny.gguf")), context)
 
 
+def tiny_metadata(name: str) -> Mapping[str, Value]:
+    """An architecture's metadata, without its prefix."""
+    return {**COMMON, **OWN.get(name, RMS)}
+
+
+def _hparams(metadata: Mapping[str, Value], name: str) -> Hparams:
+    """The metadata as a checkpoint holds it: lists are arrays."""
+    kept = {f"{name}.{k}": np.array(v) if isinstance(v, list) else v for k, v in metadata.items()}
+    return Hparams(kept, name, vocab=VOCAB)
+
+
 def tiny(name: str, *, optional: bool = False, **changed: Value) -> Tiny:
     """A good checkpoint of an architecture; `optional` adds the tensors that a file may have.
 
     `changed` sets metadata, with __ for a dot.
     """
     own = {key.replace("__", "."): value for key, value in changed.items()}
-    made = Tiny(name, {**COMMON, **OWN.get(name, RMS), **own})
+    made = Tiny(name, {**tiny_metadata(name), **own})
     architecture = BY_NAME[name]
-    config = architecture.read(Hparams({f"{name}.{k}": v for k, v in made.metadata.items()}, name, vocab=VOCAB))
+    config = architecture.read(_hparams(made.metadata, name))
     random = np.random.default_rng(3)
-    for row in architecture.tensors:
-        if not row.required and not optional:
-            continue
-        shape = tuple(config.dims[d] for d in row.shape)
-        for layer in range(config.layers) if "{}" in row.pattern else [0]:
-            drawn = random.uniform(0.5, 1.5, shape) if "rope" in row.pattern else random.standard_normal(shape) * 0.2
-            made.tensors[row.pattern.format(layer)] = drawn.astype(np.float32)
+    for tensor in named_tensors(architecture, config):
+        if tensor.row.required or optional:
+            drawn = random.standard_normal(tensor.shape) * 0.2
+            if "rope" in tensor.name:
+                drawn = random.uniform(0.5, 1.5, tensor.shape)
+            made.tensors[tensor.name] = drawn.astype(np.float32)
     return made
+
+
+def last_of(name: str, row: TensorRow) -> str:
+    """The tensor of a table's row in the last layer that has one, in the tiny checkpoint of an architecture."""
+    architecture = BY_NAME[name]
+    config = architecture.read(_hparams(tiny_metadata(name), name))
+    return [tensor.name for tensor in named_tensors(architecture, config) if tensor.row == row][-1]
 
 
 def _add(writer: gguf.GGUFWriter, key: str, value: Value) -> None:

@@ -9,8 +9,7 @@ from lane.errors import CapacityError
 from lane.graph.tensor import Rows
 from lane.launch.record import Numerics
 from lane.launch.table import ALIGNMENT_BYTES
-from lane.plan.plan import plan_arena
-from lane.plan.pool import aligned_bytes, lay_pool, shared_buffers
+from lane.plan.pool import aligned_bytes, constant_buffers, lay_pool, state_buffers
 from lane.plan.residence import (
     STAGED_BYTES,
     Matrix,
@@ -20,6 +19,7 @@ from lane.plan.residence import (
     order_to_move,
     spare_bytes,
 )
+from lane.plan.step_plan import plan_arena
 from lane.schedule.schedule import Schedule, schedule
 from tests.py.support.fixtures import BY_NAME, FAMILIES, Fixture
 
@@ -67,7 +67,7 @@ def test_every_budget_is_carved_to_the_byte(fixture: Fixture) -> None:
     """From what cannot move to everything: carving takes what was said to lie on the device and in host memory."""
     decode, chunk = forms(fixture.name)
     order = order_to_move(matrices([chunk], decode))
-    shared = lay_pool(shared_buffers(decode))
+    shared = lay_pool([*constant_buffers([decode]), *state_buffers([decode])])
     arena_bytes = max(plan_arena(schedule).total_bytes for schedule in (decode, chunk))
     fixed = [("arena", arena_bytes), *((part.buffer.name, part.size_bytes) for part in shared.parts)]
     least = arena_bytes + shared.total_bytes

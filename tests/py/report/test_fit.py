@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from lane.devices.cpu import CpuDevice
+from lane.devices.registry import DeviceOptions
+from lane.engine import Engine
 from lane.errors import UsageError
 from lane.launch.record import Numerics
-from lane.pipeline import Lane
+from lane.pipeline import Options
 from lane.plan.chips import CHIPS, CONTEXT_BYTES
 from lane.report.fit import CPU, DEFAULT_FORMS, UNNAMED, Device, FitReport, device_named, fit
 from tests.py.support.fixtures import BY_NAME, FAMILIES, Fixture
@@ -21,16 +22,20 @@ LLAMA = BY_NAME["llama"].path
 @pytest.mark.parametrize("fixture", FAMILIES, ids=lambda f: f.name)
 def test_the_cpu_allocates_what_was_said(fixture: Fixture, numerics: Numerics) -> None:
     checkpoint, model = fixture.open(128)
-    device = CpuDevice(checkpoint, Lane(model, numerics), threads=1)
+    engine = Engine(checkpoint, model, Options(numerics), device_options=DeviceOptions(threads=1))
     forms = [1, 2, 4, 32, 64]
-    device.prepare(sum(forms) - 1)
-    report, memory = fit(fixture.path, context=128, forms=forms, numerics=numerics), device.memory()
+    engine.require_prompt(sum(forms) - 1)
+    engine.open()
+    report = fit(fixture.path, context=128, forms=forms, numerics=numerics, threads=1)
+    memory = engine.device.memory()
     assert report.mapped_bytes == memory.checkpoint
     assert report.cache_bytes == memory.caches
     assert report.constant_bytes == memory.constants
     assert report.io_bytes == memory.io
     assert report.arena_bytes == memory.arena
-    assert report.choices[0].device_bytes == memory.caches + memory.constants + memory.io + memory.arena
+    assert report.scratch_bytes == memory.scratch
+    held = memory.caches + memory.constants + memory.io + memory.arena + memory.scratch
+    assert report.choices[0].device_bytes == held
 
 
 def test_all_parts_add_up_on_a_chip() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from lane.devices.reference import ScheduleMemory
 from lane.graph.graph import Head
 from lane.graph.reference import Reference as Interpreter
 from lane.launch.record import Numerics
@@ -21,7 +22,6 @@ from lane.models.recognise import Model
 from lane.schedule.schedule import schedule
 from tests.py.support.bars import misses
 from tests.py.support.fixtures import BY_NAME, F64, MODELS, Fixture, relative_rms
-from tests.py.support.memory import ScheduleMemory
 
 PRECISE_BAR = 2e-6
 

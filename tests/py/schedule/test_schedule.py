@@ -10,11 +10,12 @@ from lane.graph import ops as g
 from lane.graph.graph import Head, StepGraph
 from lane.graph.tensor import Role, Tensor
 from lane.launch import data, projection
-from lane.launch.record import Numerics
+from lane.launch.quantised import quantised_bytes
+from lane.launch.record import Dest, Numerics
 from lane.launch.table import Elem
 from lane.link.link import Linked
 from lane.schedule.buffers import Fill, ScheduleError, lay_out
-from lane.schedule.schedule import Schedule, check, quantised_bytes, schedule
+from lane.schedule.schedule import Schedule, check, schedule
 from tests.py.support.fixtures import BY_NAME
 from tests.py.support.goldens import check_golden
 from tests.py.support.graphs import Step, matrix, ones, state
@@ -57,7 +58,7 @@ def test_buffers() -> None:
         "pos": "pos param i32[1] plain",
         "cache": "cache zero f32[512] plain",
         "last": "last alias f32[64] plain+quant = normed+192",
-        "logits": "logits computed f32[40] plain",
+        "logits": "logits logits f32[40] plain",
         "token": "token param i32[1] plain",
     }
 
@@ -73,14 +74,14 @@ def test_bytes_and_operations() -> None:
     planned = schedule(small(), Numerics.INT8)
     moved = {item.launch.kind: planned.bytes_moved(item) for item in planned.executed()}
     row_bytes = 64 // 32 * 34  # Q8_0: 32 words and an f16 scale
-    assert moved["gather"] == 4 * row_bytes + 512 * 4 + 4 * 64 * 4
+    assert moved["gather"] == 4 * row_bytes + 4 * 4 + 4 * 64 * 4  # of the tokens, the step's
     assert moved["norm"] == 2 * 4 * 64 * 4 + 64 * 4
     assert moved["set_row"] == 4 + 4 * 64 * 4 + 4 * 64 * 4  # the rows written, not the table
     assert moved["quant"] == 4 * 64 * 4 + quantised_bytes(4 * 64, Numerics.INT8)
     assert moved["gemv"] == quantised_bytes(64, Numerics.INT8) + 40 * row_bytes + 40 * 4
     assert planned.operations() == sum(item.launch.operations() for item in planned.launches)
-    assert quantised_bytes(64, Numerics.INT8) == 64 + 2 * 4 + 4 * 2
-    assert quantised_bytes(64, Numerics.INT8X2) == 2 * 64 + 2 * 4 + 2 * 4 * 2
+    assert quantised_bytes(64, Numerics.INT8) == 64 + 2 * 4
+    assert quantised_bytes(64, Numerics.INT8X2) == 2 * 64 + 2 * 4
 
 
 def test_rules_are_counted_and_dumped() -> None:
@@ -95,7 +96,7 @@ def test_a_launch_that_names_no_tensor() -> None:
 
 
 def test_a_view_read_quantised_whose_tensor_is_not() -> None:
-    gemv = projection.Gemv("last", "table", "logits", 64, 40, 1, quant=True)
+    gemv = projection.Gemv("last", "table", Dest("logits"), 64, 40, 1, read_quant=True)
     with pytest.raises(ScheduleError, match="view 'last' is read quantised, its tensor 'normed' has no such form"):
         lay_out(small(), [Linked(data.View("normed", "last", 192, 64), ()), Linked(gemv, ())])
 

@@ -33,7 +33,7 @@ def matrix(name: str, rows: int, cols: int, format: str = "Q8_0") -> Tensor:
 def values(name: str, array: np.ndarray) -> Tensor:
     """A constant of given values; one row where the array has one dimension."""
     array = np.atleast_2d(array).astype(np.float32)
-    return Tensor(name, *array.shape, Role.CONSTANT, placement=Values(array))
+    return Tensor(name, *array.shape, Role.CONSTANT, placement=Values(lambda: array))
 
 
 def ones(name: str, cols: int, rows: int = 1) -> Tensor:

@@ -6,7 +6,7 @@ from lane.graph.ops.attention import Attention, Rotate
 from lane.graph.ops.base import GraphError, Op
 from lane.graph.ops.data import Gather, Join, ReadRow, Slice, WriteRows
 from lane.graph.ops.elementwise import Binary, ClampedSwiGlu, Scale, SwiGlu, Unary
-from lane.graph.ops.mixture import Moe, Router, RouterScore
+from lane.graph.ops.mixture import Moe
 from lane.graph.ops.norm import L2Norm, LayerNorm, RmsNorm
 from lane.graph.ops.projection import HeadMatMul, MatMul, MatMulValues
 from lane.graph.ops.recurrent import Conv, Decay, Delta
@@ -60,8 +60,6 @@ __all__ = [
     "ReadRow",
     "RmsNorm",
     "Rotate",
-    "Router",
-    "RouterScore",
     "Scale",
     "Slice",
     "SwiGlu",

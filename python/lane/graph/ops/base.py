@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lane.errors import LaneError, UnsupportedError
+from lane.errors import LaneError
 from lane.graph.tensor import Tensor
 from lane.launch.table import Elem
 
@@ -76,11 +76,9 @@ class Op(ABC):
     def infer(self, tensors: Tensors) -> Shape | None:
         """The output's shape (rows, cols), None when the op has no output of its own; raises `GraphError`."""
 
+    @abstractmethod
     def compute(self, arrays: Arrays) -> None:
         """The float64 meaning: reads and writes `arrays`, each rows × cols."""
-        raise UnsupportedError(
-            f"reference: op '{self.kind}' has no float64 meaning yet; found it computing {self.written()}"
-        )
 
     def read(self) -> tuple[str, ...]:
         """Names of the tensors read, updated ones included."""

@@ -1,4 +1,4 @@
-"""Elementwise ops. `BinaryOp` and `UnaryOp` and their meanings are the launches' own."""
+"""Elementwise ops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes
-from lane.launch.elementwise import BinaryOp, UnaryOp, activate
+from lane.launch.meaning.elementwise import BinaryOp, UnaryOp, activate, clamped_swiglu, combine, gated
 
 
 def _same_shape(op: Op, tensors: Tensors, a: str, b: str) -> Shape:
@@ -35,8 +35,7 @@ class Binary(Op):
         return _same_shape(self, tensors, self.a, self.b)
 
     def compute(self, arrays: Arrays) -> None:
-        a, b = arrays[self.a], arrays[self.b]
-        arrays[self.out] = a + b if self.op is BinaryOp.ADD else a * b
+        arrays[self.out] = combine(self.op, arrays[self.a], arrays[self.b])
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class SwiGlu(Op):
         return _same_shape(self, tensors, self.gate, self.up)
 
     def compute(self, arrays: Arrays) -> None:
-        arrays[self.out] = activate(UnaryOp.SILU, arrays[self.gate]) * arrays[self.up]
+        arrays[self.out] = gated(UnaryOp.SILU, arrays[self.gate], arrays[self.up])
 
 
 @dataclass(frozen=True)
@@ -110,6 +109,4 @@ class ClampedSwiGlu(Op):
         return _same_shape(self, tensors, self.gate, self.up)
 
     def compute(self, arrays: Arrays) -> None:
-        g = np.minimum(arrays[self.gate], self.limit)
-        u = np.clip(arrays[self.up], -self.limit, self.limit)
-        arrays[self.out] = g * activate(UnaryOp.SIGMOID, self.slope * g) * (u + 1.0)
+        arrays[self.out] = clamped_swiglu(arrays[self.gate], arrays[self.up], self.limit, self.slope)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.launch.meaning.norm import normed, unit_length
 
 
 def _infer(op: Op, tensors: Tensors, x: str, width: int, eps: float, weights: tuple[str | None, ...]) -> Shape:
@@ -37,9 +38,8 @@ class RmsNorm(Op):
 
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
-        units = x.reshape(-1, self.width)
-        y = units / np.sqrt((units * units).mean(axis=1, keepdims=True) + self.eps)
-        arrays[self.out] = (y if self.w is None else y * arrays[self.w].reshape(-1)).reshape(x.shape)
+        y = normed(x.reshape(-1, self.width), _vector(arrays, self.w), None, self.eps)
+        arrays[self.out] = y.reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,8 @@ class LayerNorm(Op):
         return _infer(self, tensors, self.x, self.width, self.eps, (self.w, self.bias))
 
     def compute(self, arrays: Arrays) -> None:
-        x = arrays[self.x]
-        units = x.reshape(-1, self.width)
-        centred = units - units.mean(axis=1, keepdims=True)
-        y = centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + self.eps)
-        y = y * arrays[self.w].reshape(-1)
-        if self.bias is not None:
-            y = y + arrays[self.bias].reshape(-1)
-        arrays[self.out] = y.reshape(x.shape)
+        x, w, bias = arrays[self.x], _vector(arrays, self.w), _vector(arrays, self.bias)
+        arrays[self.out] = normed(x.reshape(-1, self.width), w, bias, self.eps, centre=True).reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -85,5 +79,8 @@ class L2Norm(Op):
 
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
-        units = x.reshape(-1, self.width)
-        arrays[self.out] = (units / np.sqrt((units * units).sum(axis=1, keepdims=True) + self.eps)).reshape(x.shape)
+        arrays[self.out] = unit_length(x.reshape(-1, self.width), self.eps).reshape(x.shape)
+
+
+def _vector(arrays: Arrays, name: str | None) -> Array | None:
+    return None if name is None else arrays[name].reshape(-1).astype(np.float64)

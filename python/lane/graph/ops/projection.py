@@ -9,6 +9,7 @@ import numpy as np
 
 from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes
 from lane.graph.tensor import Rows, Values
+from lane.launch.meaning.product import head_product, product
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class MatMul(Op):
         return x.rows, w.rows
 
     def compute(self, arrays: Arrays) -> None:
-        y = arrays[self.x] @ arrays[self.w].astype(np.float64).T
-        arrays[self.out] = y if self.bias is None else y + arrays[self.bias]
+        bias = None if self.bias is None else arrays[self.bias]
+        arrays[self.out] = product(arrays[self.x], arrays[self.w].astype(np.float64), bias)
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,17 @@ class MatMulValues(Op):
         return x.rows, w.cols
 
     def compute(self, arrays: Arrays) -> None:
-        y = arrays[self.x] @ arrays[self.w].astype(np.float64)
-        arrays[self.out] = y if self.bias is None else y + arrays[self.bias]
+        bias = None if self.bias is None else arrays[self.bias]
+        arrays[self.out] = product(arrays[self.x], arrays[self.w].astype(np.float64).T, bias)
 
 
 @dataclass(frozen=True)
 class HeadMatMul(Op):
-    """Per head h: out[:, h] = x[:, h]·w[h]ᵀ, w being `heads` stacked matrices of b rows × a cols."""
+    """Per head h: out[:, h] = x[:, h]·w[h]ᵀ, from `a` values to `b`; with `shared` every head reads the one unit x.
+
+    w is `heads` stacked matrices of b rows × a cols (its rows are the heads' outputs), or with `rows_in` of a rows × b
+    cols (they are the inputs).
+    """
 
     kind: ClassVar[str] = "head_matmul"
 
@@ -73,17 +78,22 @@ class HeadMatMul(Op):
     heads: int
     a: int
     b: int
+    rows_in: bool = False
+    shared: bool = False
 
     def infer(self, tensors: Tensors) -> Shape:
         x, w = tensors[self.x], tensors[self.w]
-        self.need(x.cols == self.heads * self.a, f"x is {x.cols} wide, allowed {self.heads}·{self.a}")
+        units = 1 if self.shared else self.heads
+        self.need(x.cols == units * self.a, f"x is {x.cols} wide, allowed {units}·{self.a}")
+        rows, cols = (self.a, self.b) if self.rows_in else (self.b, self.a)
         self.need(
-            w.elems == self.heads * self.a * self.b,
-            f"'{w.name}' holds {w.elems} values, allowed {self.heads}·{self.a}·{self.b}",
+            (w.rows, w.cols) == (self.heads * rows, cols),
+            f"'{w.name}' is {w.rows}x{w.cols}, allowed {self.heads * rows}x{cols}",
         )
         return x.rows, self.heads * self.b
 
     def compute(self, arrays: Arrays) -> None:
-        x = arrays[self.x].reshape(-1, self.heads, self.a)
-        w = arrays[self.w].astype(np.float64).reshape(self.heads, self.b, self.a)
-        arrays[self.out] = np.einsum("rha,hba->rhb", x, w).reshape(len(x), -1)
+        x = arrays[self.x]
+        w = arrays[self.w].astype(np.float64).reshape(self.heads, -1, arrays[self.w].shape[1])
+        y = head_product(x.reshape(len(x), -1, self.a), w.transpose(0, 2, 1) if self.rows_in else w)
+        arrays[self.out] = y.reshape(len(x), -1)

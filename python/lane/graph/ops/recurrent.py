@@ -1,19 +1,22 @@
-"""Gated DeltaNet's ops: convolution over a ring, gates, the delta rule.
-
-Declared with their shape rules; their float64 meanings come with the hybrid families.
-"""
+"""Gated DeltaNet's ops: convolution over a ring, the forget gate, the delta rule."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lane.graph.ops.base import Op, Reads, Shape, Tensors, Updates, Writes
+import numpy as np
+
+from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Updates, Writes
+from lane.launch.meaning.recurrent import convolve, decay, delta_rule, key_head
 
 
 @dataclass(frozen=True)
 class Conv(Op):
-    """Causal depthwise convolution y = Σ_t w_t · x_{pos − taps + 1 + t} over a ring of the last `taps` rows."""
+    """Causal depthwise convolution y = Σ_t w_t · x_{pos − taps + 1 + t} over a ring of the last `taps` rows.
+
+    w holds the `taps` weights of one channel after those of another. What lies before position 0 is 0.
+    """
 
     kind: ClassVar[str] = "conv"
 
@@ -26,12 +29,19 @@ class Conv(Op):
 
     def infer(self, tensors: Tensors) -> Shape:
         x, w, ring = tensors[self.x], tensors[self.w], tensors[self.ring]
-        self.need(w.elems == self.taps * x.cols, f"{w.elems} weights, allowed {self.taps}·{x.cols}")
+        self.need(
+            (w.rows, w.cols) == (x.cols, self.taps),
+            f"weights of {w.rows}x{w.cols}, allowed {x.cols}x{self.taps}",
+        )
         self.need(
             (ring.rows, ring.cols) == (self.taps, x.cols),
             f"ring of {ring.rows}x{ring.cols}, allowed {self.taps}x{x.cols}",
         )
         return x.rows, x.cols
+
+    def compute(self, arrays: Arrays) -> None:
+        w = arrays[self.w].astype(np.float64)
+        arrays[self.out] = convolve(arrays[self.x], w, arrays[self.ring], int(arrays[self.pos][0, 0]))
 
 
 @dataclass(frozen=True)
@@ -51,12 +61,17 @@ class Decay(Op):
             self.need(tensors[name].elems == a.cols, f"'{name}' has {tensors[name].elems} values, allowed {a.cols}")
         return a.rows, a.cols
 
+    def compute(self, arrays: Arrays) -> None:
+        dt, al = (arrays[name].reshape(-1).astype(np.float64) for name in (self.dt, self.al))
+        arrays[self.out] = decay(arrays[self.a], dt, al)
+
 
 @dataclass(frozen=True)
 class Delta(Op):
-    """Gated delta rule per value head with memory S (d × d).
+    """Gated delta rule per value head with memory S (d × d), by the forget gates g and the write strengths beta.
 
-    S ← g·S; u = β·(v − Sᵀk); S ← S + k·uᵀ; o = Sᵀq.
+    S ← g·S; u = β·(v − Sᵀk); S ← S + k·uᵀ; o = Sᵀq. Value head v has key head v // (value_heads / key_heads), or
+    `tiled` v mod key_heads.
     """
 
     kind: ClassVar[str] = "delta"
@@ -71,6 +86,7 @@ class Delta(Op):
     key_heads: int
     value_heads: int
     d: int
+    tiled: bool = False
 
     def infer(self, tensors: Tensors) -> Shape:
         q, k, v, state = tensors[self.q], tensors[self.k], tensors[self.v], tensors[self.state]
@@ -87,6 +103,19 @@ class Delta(Op):
             self.key_heads > 0 and self.value_heads % self.key_heads == 0,
             f"{self.value_heads} value heads, allowed a multiple of {self.key_heads}",
         )
+        for name in (self.g, self.beta):
+            gate = tensors[name]
+            self.need(
+                (gate.rows, gate.cols) == (v.rows, self.value_heads),
+                f"'{name}' is {gate.rows}x{gate.cols}, allowed {v.rows}x{self.value_heads}",
+            )
         size = self.value_heads * self.d * self.d
         self.need(state.elems == size, f"memory of {state.elems} values, allowed {size}")
         return v.rows, v.cols
+
+    def compute(self, arrays: Arrays) -> None:
+        heads = key_head(self.value_heads, self.key_heads, self.tiled)
+        q, k, v = (arrays[name].reshape(len(arrays[name]), -1, self.d) for name in (self.q, self.k, self.v))
+        memory = arrays[self.state].reshape(self.value_heads, self.d, self.d)  # a view: updated in place
+        out = delta_rule(q[:, heads], k[:, heads], v, arrays[self.g], arrays[self.beta], memory)
+        arrays[self.out] = out.reshape(len(v), -1)

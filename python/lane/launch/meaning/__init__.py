@@ -1,0 +1,1 @@
+"""What ops and launches compute, once: functions of numpy float64 arrays, without names, forms or memory."""

@@ -97,7 +97,7 @@ def test_the_cpu_launch_by_launch(name: str, key: FormKey, numerics: Numerics) -
 def test_what_has_no_such_array_is_refused() -> None:
     for device in ("cpu", "reference"):
         run = session(BY_NAME["llama"], Numerics.INT8, device=device)
-        with pytest.raises(DeviceError, match="'embed' has no array 'sec|'embed' has no array 'matrix'"):
+        with pytest.raises(DeviceError, match="'embed' has no array 'matrix'"):
             run.device.read(DECODE, "embed", Part.MATRIX)
         with pytest.raises(DeviceError, match="allowed"):
             run.device.write(DECODE, "embed", np.zeros(3, np.int8), Part.WORDS)

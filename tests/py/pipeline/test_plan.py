@@ -95,7 +95,10 @@ def test_a_view_lies_in_its_tensor(numerics: Numerics) -> None:
             assert own.offsets[Part.SCALES] == base.offsets[Part.SCALES] + view.offset // 32 * 4
 
 
-def _moved(name: str, by: Callable[[Plan], int], part: Part = Part.PLAIN) -> Callable[[Plan, FormPlan], dict[str, Place]]:
+Change = Callable[[Plan, FormPlan], dict[str, Place]]
+
+
+def _moved(name: str, by: Callable[[Plan], int], part: Part = Part.PLAIN) -> Change:
     def change(plan: Plan, form: FormPlan) -> dict[str, Place]:
         place = form.places[name]
         return {name: Place(place.space, {**place.offsets, part: place.offsets[part] + by(plan)})}
@@ -120,7 +123,7 @@ def _moved(name: str, by: Callable[[Plan], int], part: Part = Part.PLAIN) -> Cal
         ),
     ],
 )
-def test_what_lies_wrong_is_refused(change: Callable[[Plan, FormPlan], dict[str, Place]], said: str) -> None:
+def test_what_lies_wrong_is_refused(change: Change, said: str) -> None:
     plan = compile_plan(BY_NAME["llama"].model())
     refuse_misplaced(plan)
     form = plan.decode
@@ -133,5 +136,5 @@ def test_a_buffer_without_a_place_is_refused() -> None:
     plan = compile_plan(BY_NAME["llama"].model())
     form = plan.decode
     bad = dataclasses.replace(form, places={name: p for name, p in form.places.items() if name != "embed"})
-    with pytest.raises(PlacementError, match="'embed .*found no place"):
+    with pytest.raises(PlacementError, match=r"'embed .*found no place"):
         refuse_misplaced(dataclasses.replace(plan, forms={DECODE: bad}))

@@ -205,11 +205,14 @@ class CpuSequence:
         """Writes one array of a buffer, whole."""
         space, at, size_bytes, dtype = self._array(key, buffer, component)
         data = np.ascontiguousarray(values, dtype).reshape(-1).view(np.uint8)
-        if space not in (Space.ARENA, Space.STATE) or len(data) != size_bytes:
+        if space is Space.POOL or len(data) != size_bytes:
             raise DeviceError(
-                f"cpu: write of {len(data)} bytes to '{buffer}' {component.value}, {size_bytes} bytes in the {space.value}; "
-                "allowed the whole of an array in the arena or the state"
+                f"cpu: write of {len(data)} bytes to '{buffer}' {component.value}, "
+                f"{size_bytes} bytes in the {space.value}; allowed the whole of an array that is no constant"
             )
+        if space is Space.EXTERNAL:
+            self._externals(key)[0][:] = data.view(np.float32)
+            return
         self._program.write(_SPACE_NUMBER[space], at, data, state=self.state)
 
     def profile(self, rows: int, pos: int) -> list[tuple[Launch, int]]:

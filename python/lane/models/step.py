@@ -81,7 +81,7 @@ class Constants:
         """A tensor as f32 values, in its rows."""
         if name not in self._made:
             cols, rows = self._matrix_shape(name)
-            self._made[name] = _value_tensor(name, self.source.values(name).reshape(rows, cols))
+            self._made[name] = _value_tensor(name, rows, cols, lambda: self.source.values(name).reshape(rows, cols))
         return self._made[name]
 
     def rotation(self, name: str, rotation: Rotation, factors: str | None = None) -> tuple[Tensor, Tensor]:

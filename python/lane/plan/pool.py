@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from lane import _core
 from lane.errors import LaneError
@@ -87,9 +88,9 @@ def state_buffers(schedules: Sequence[Schedule]) -> list[Buffer]:
     token = decode.buffers[decode.io.token].tensor
     tokens = Buffer(CHUNK_TOKENS, MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token)
     kept = (Fill.PARAM, Fill.ZERO, Fill.COUNTER)
-    found = (buffer for schedule in schedules for buffer in schedule.buffers.values() if buffer.fill in kept)
     logits = (buffer for buffer in decode.buffers.values() if buffer.fill is Fill.LOGITS)
-    return _first_of_each([*found, *logits, tokens])
+    own, *others = ([b for b in schedule.buffers.values() if b.fill in kept] for schedule in schedules)
+    return _first_of_each([*own, *logits, tokens, *chain.from_iterable(others)])
 
 
 def _first_of_each(buffers: Iterable[Buffer]) -> list[Buffer]:

@@ -19,6 +19,7 @@ from lane.launch import attention, data, elementwise, norm, projection, step
 from lane.launch.fields import Access, Mode, Storage
 from lane.launch.quantised import QUANT_BLOCK_ELEMS
 from lane.launch.record import Dest, Launch, Numerics
+from lane.launch.table import Elem
 
 FLOAT_FORMATS = ("F32", "F16", "BF16")  # multiply float activations under every numerics
 

@@ -10,12 +10,14 @@ from lane.graph import ops as g
 from lane.graph.graph import Head, StepGraph
 from lane.graph.tensor import Role, Tensor
 from lane.launch import data, projection
+from lane.launch.attention import Attention
+from lane.launch.fields import Mode, RowsSeen
 from lane.launch.quantised import quantised_bytes
 from lane.launch.record import Dest, Numerics
 from lane.launch.table import Elem
 from lane.link.link import Linked
 from lane.schedule.buffers import Fill, ScheduleError, lay_out
-from lane.schedule.schedule import Schedule, check, schedule
+from lane.schedule.schedule import Schedule, Scratch, check, schedule, with_scratch
 from tests.py.support.fixtures import BY_NAME
 from tests.py.support.goldens import check_golden
 from tests.py.support.graphs import Step, matrix, ones, state
@@ -107,9 +109,41 @@ def with_buffer(planned: Schedule, name: str, **changed: object) -> Schedule:
 
 
 @pytest.mark.parametrize("elem", [Elem.F16, Elem.BF16])
-def test_no_kernel_takes_a_16_bit_array(elem: Elem) -> None:
-    with pytest.raises(ScheduleError, match=f"'cache' is {elem.value}, allowed f32 or i32"):
-        check(with_buffer(schedule(small(), Numerics.INT8), "cache", elem=elem))
+def test_only_some_fields_take_a_16_bit_array(elem: Elem) -> None:
+    """Rows of a cache may be kept in 16 bits, a norm's result not."""
+    planned = schedule(small(), Numerics.INT8)
+    check(with_buffer(planned, "cache", elem=elem))
+    with pytest.raises(ScheduleError, match=f"launch 1 'norm .*': 'normed' is {elem.value}, allowed f32$"):
+        check(with_buffer(planned, "normed", elem=elem))
+    with pytest.raises(ScheduleError, match="'tokens' is f32, allowed i32"):
+        check(with_buffer(planned, "tokens", elem=Elem.F32))
+
+
+def test_launches_have_scratch_and_counters_of_their_own() -> None:
+    planned = schedule(small(), Numerics.INT8)
+    number = next(n for n, item in enumerate(planned.launches) if item.launch.kind == "argmax")
+    given = with_scratch(planned, {number: [Scratch("best", 30), Scratch("arrived", 8, counter=True)]})
+    scratch, counter = f"argmax.{number}.best", f"argmax.{number}.arrived"
+    assert str(given.buffers[scratch]) == f"{scratch} scratch f32[8] plain"
+    assert str(given.buffers[counter]) == f"{counter} counter i32[2] plain"
+    assert given.buffers[scratch].is_step_local and not given.buffers[counter].is_step_local
+    own = [(a.name, a.mode) for a in given.launches[number].accesses()][-2:]
+    assert own == [(scratch, Mode.WRITE), (counter, Mode.UPDATE)]
+    assert given.bytes_moved(given.launches[number]) == planned.bytes_moved(planned.launches[number]) + 32 + 8
+    check(given)
+
+
+def test_a_window_bounds_what_attention_moves_and_does() -> None:
+    """Of 4096 rows a window of 64 sees 64; a chunk of 4 rows, three more together, and 64 each."""
+    q = {"x": 8, "kc": 4096 * 8, "vc": 4096 * 8}
+    for rows, window, seen, pairs in ((1, 0, 4096, 4096), (1, 64, 64, 64), (4, 64, 67, 4 * 64), (4, 0, 4096, 16378)):
+        launch = Attention("x", "kc", "vc", "pos", None, "y", rows, 2, 1, 4, 4, 4096, 0.5, window=window)
+        moved = {a.name: q[a.name] if a.extent is None else a.extent.elems(None) for a in launch.accesses() if a.name in q}
+        assert (moved["kc"], moved["vc"]) == (seen * 8, seen * 8)
+        assert launch.operations() == 2 * 2 * (4 + 4) * pairs
+        early = [a.extent.elems(10) for a in launch.accesses() if isinstance(a.extent, RowsSeen)]
+        assert early == [(10 + rows) * 8] * 2
+        assert launch.operations(10) == 2 * 2 * (4 + 4) * sum(range(11, 11 + rows))
 
 
 def test_a_quantised_tensor_is_whole_blocks() -> None:
@@ -118,8 +152,10 @@ def test_a_quantised_tensor_is_whole_blocks() -> None:
 
 
 def test_fills_follow_roles() -> None:
-    fills = {b.tensor.role: b.fill for b in schedule(small(), Numerics.INT8).buffers.values() if b.base is None}
-    assert fills == {
+    buffers = schedule(small(), Numerics.INT8).buffers
+    assert buffers["logits"].fill is Fill.LOGITS
+    own = [b for b in buffers.values() if b.base is None and b.fill is not Fill.LOGITS]
+    assert {b.tensor.role: b.fill for b in own if b.tensor is not None} == {
         Role.PARAM: Fill.PARAM,
         Role.STATE: Fill.ZERO,
         Role.CONSTANT: Fill.CONSTANT,

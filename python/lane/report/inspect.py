@@ -197,7 +197,7 @@ def _prepare(checkpoint: Checkpoint, lane: Lane) -> None:
 
 
 def _check_template(metadata: Metadata) -> None:
-    ChatTemplate.from_metadata(metadata).render([{"role": "user", "content": "text"}])
+    ChatTemplate.from_metadata(metadata).check()
 
 
 def _attempt(part: str, make: Callable[[], T]) -> tuple[T | None, Verdict]:

@@ -67,7 +67,7 @@ def test_what_is_not_followed_is_given(found: str) -> None:
     assert marks_of(found) == b"\1" * len(found)
 
 
-# --- templates ----------------------------------------------------------------------------------------------------------
+# --- templates --------------------------------------------------------------------------------------------------------
 
 STARTS, ENDS = "<|im_start|>", "<|im_end|>"
 OPEN, CLOSE = f"{{{{ '{STARTS}' + m.role + '\\n' }}}}", f"{{{{ '{ENDS}\\n' }}}}"
@@ -128,6 +128,9 @@ HOSTILE = [
 ]
 
 
+PIECES = [*HOSTILE, "<|", "|>", "im_start", "~", "x", "</think>", " "]
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
 @pytest.mark.parametrize("content", HOSTILE)
 def test_messages_hold_no_control_tokens(name: str, content: str) -> None:
@@ -136,9 +139,7 @@ def test_messages_hold_no_control_tokens(name: str, content: str) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.sampled_from([*HOSTILE, "<|", "|>", "im_start", "~", "x", "</think>", " "]), max_size=4).map("".join)
-)
+@given(st.lists(st.sampled_from(PIECES), max_size=4).map("".join))
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_messages_of_any_pieces(name: str, content: str) -> None:
     assert controls(name, content or "x") == controls(name, "hello")

@@ -31,8 +31,8 @@ def tokenless_merges(pairs: Sequence[str]) -> Iterator[str]:
     """A line where merges make no token."""
     if pairs:
         yield (
-            f"tokenizer: tokenizer.ggml.merges has {len(pairs)} merges that make no token, the first {pairs[0]!r}: what "
-            "they make comes to the tokens of its bytes"
+            f"tokenizer: tokenizer.ggml.merges has {len(pairs)} merges that make no token, the first {pairs[0]!r}: "
+            "what they make comes to the tokens of its bytes"
         )
 
 

@@ -158,7 +158,7 @@ class CpuDevice:
     def memory(self) -> Memory:
         """Bytes held, by part."""
         return Memory(
-            checkpoint=sum(part.stat().st_size for part in self._checkpoint.parts),
+            checkpoint=self._checkpoint.bytes,
             caches=self._pool.filled_bytes(Fill.ZERO),
             constants=self._pool.filled_bytes(Fill.CONSTANT),
             io=self._pool.filled_bytes(Fill.PARAM, Fill.COMPUTED),

@@ -168,7 +168,7 @@ def fit(
         most_context=model.config.context,
         forms=tuple(schedule.rows for schedule in sizes.schedules),
         numerics=numerics.value,
-        mapped_bytes=sum(part.stat().st_size for part in checkpoint.parts),
+        mapped_bytes=checkpoint.bytes,
         matrix_bytes=dict(formats),
         cache_bytes=sizes.pool.filled_bytes(Fill.ZERO),
         constant_bytes=sizes.pool.filled_bytes(Fill.CONSTANT),

@@ -114,7 +114,7 @@ def inspect(path: Path) -> Inspection:
     return Inspection(
         path=str(path),
         files=len(checkpoint.parts),
-        bytes=sum(part.stat().st_size for part in checkpoint.parts),
+        bytes=checkpoint.bytes,
         version=checkpoint.version,
         architecture=_text(metadata, "general.architecture"),
         name=_text(metadata, "general.name"),

@@ -16,13 +16,14 @@ import numpy.typing as npt
 from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices.chunks import cut
-from lane.errors import CapacityError, LaneError
+from lane.errors import LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
 from lane.launch.record import F32, Launch, Numerics
 from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
 from lane.launch.table import COLUMNS, ELEM_BYTES, Elem, Space
+from lane.limits import require_memory
 from lane.models.recognise import LONGEST_CONTEXT, recognise
 from lane.models.step import MAX_CHUNK_ROWS
 from lane.pipeline import Form, Lane
@@ -178,6 +179,7 @@ class CpuDevice:
 
     def _lay_pool(self) -> PoolPlan:
         pool = lay_pool(shared_buffers(self._decode.schedule))
+        require_memory(f"cpu: {self.context} positions", pool.total_bytes)
         self._program.set_pool(pool.total_bytes)
         for part in pool.parts:
             placement = part.buffer.tensor.placement
@@ -277,13 +279,7 @@ def _check_memory(checkpoint: Checkpoint, lane: Lane) -> None:
         return
     short, longer = (_pool_bytes(checkpoint, lane.numerics, positions) for positions in SHORT_CONTEXTS)
     wanted = (longer - short) // (SHORT_CONTEXTS[1] - SHORT_CONTEXTS[0]) * context
-    there_is = _machine_bytes()
-    if wanted > there_is:
-        raise CapacityError(f"cpu: {context} positions take {wanted} bytes, allowed {there_is} (the machine's memory)")
-
-
-def _machine_bytes() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    require_memory(f"cpu: {context} positions", wanted)
 
 
 def _pool_bytes(checkpoint: Checkpoint, numerics: Numerics, context: int) -> int:

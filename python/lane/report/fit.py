@@ -21,6 +21,7 @@ from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CapacityError, UsageError
 from lane.graph.tensor import Rows
 from lane.launch.record import Form, Numerics
+from lane.limits import context_warning, memory_limit, memory_refusal
 from lane.models.recognise import recognise
 from lane.models.step import CHUNK_ROWS
 from lane.pipeline import Lane
@@ -75,7 +76,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class FitReport:
-    """The answer. `refusal` says, where it does not fit, what does not."""
+    """The answer. `refusal` says, where it does not fit, what does not; `warning` what is to be said all the same."""
 
     device: str
     in_place: bool  # the matrices stay in the mapped checkpoint
@@ -93,6 +94,7 @@ class FitReport:
     budget_bytes: int | None
     choices: tuple[Choice, ...]
     refusal: str | None
+    warning: str | None  # of a context beyond the model's own
     longest_context: int | None  # None: no budget to fit
 
     @property
@@ -140,8 +142,8 @@ def fit(
     budget_bytes: int | None = None,
 ) -> FitReport:
     """Answers for one checkpoint. Without a budget a chip's is its memory less what the driver and captured graphs
-    take, other devices' unbounded. Forms of more rows than the context are left out. UsageError for one that lane does
-    not have."""
+    take, the CPU's all memory that a process here may use, other devices' unbounded. Forms of more rows than the context
+    are left out. UsageError for one that lane does not have."""
     for rows in forms:
         if rows not in DEFAULT_FORMS:
             raise UsageError(f"fit: a form of {rows} rows, allowed {', '.join(map(str, DEFAULT_FORMS))}")
@@ -151,13 +153,15 @@ def fit(
     sizes = _sizes(Lane(model, numerics), forms)
     spare = 0 if device.in_place else spare_bytes(sizes.schedules)
     budget = budget_bytes
+    if device.in_place and budget is None:
+        budget = memory_limit().bytes
     if device.chip is not None and budget is None:
         budget = _core.budget_of_free(device.chip.device_bytes - CONTEXT_BYTES, spare)
 
     def needed_at(positions: int) -> int:
         return _needed(_sizes(Lane(recognise(checkpoint, positions), numerics), [sizes.widest_rows]), device)
 
-    choices, refusal = _choices(sizes, device, budget)
+    choices, refusal = _choices(sizes, device, budget, model.context)
     formats: Counter[str] = Counter()
     for matrix in sizes.order:
         formats[matrix.rows.format] += checkpoint_bytes(matrix.rows) if device.in_place else matrix.size_bytes
@@ -178,6 +182,7 @@ def fit(
         budget_bytes=budget,
         choices=choices,
         refusal=refusal,
+        warning=context_warning(model.context, model.config.context),
         longest_context=None if budget is None else _longest(model.config.context, needed_at, budget),
     )
 
@@ -202,11 +207,13 @@ def _needed(sizes: _Sizes, device: Device) -> int:
     return sizes.arena_bytes + sizes.fixed_bytes + (0 if device.in_place else sizes.matrix_bytes)
 
 
-def _choices(sizes: _Sizes, device: Device, budget: int | None) -> tuple[tuple[Choice, ...], str | None]:
+def _choices(sizes: _Sizes, device: Device, budget: int | None, context: int) -> tuple[tuple[Choice, ...], str | None]:
     whole = Residence((), _needed(sizes, device), 0)
     choices = [_choice("nothing moved", whole, sizes, device.chip)]
     if budget is None or whole.device_bytes <= budget:
         return tuple(choices), None
+    if device.in_place and (refusal := memory_refusal(f"{device.name}: {context} positions", whole.device_bytes)):
+        return tuple(choices), refusal
     try:
         movable = () if device.in_place else sizes.order
         residence = choose_residence(movable, sizes.arena_bytes, sizes.fixed_bytes, budget)

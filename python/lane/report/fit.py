@@ -142,8 +142,8 @@ def fit(
     budget_bytes: int | None = None,
 ) -> FitReport:
     """Answers for one checkpoint. Without a budget a chip's is its memory less what the driver and captured graphs
-    take, the CPU's all memory that a process here may use, other devices' unbounded. Forms of more rows than the context
-    are left out. UsageError for one that lane does not have."""
+    take, the CPU's all memory that a process here may use, other devices' unbounded. Forms of more rows than the
+    context are left out. UsageError for one that lane does not have."""
     for rows in forms:
         if rows not in DEFAULT_FORMS:
             raise UsageError(f"fit: a form of {rows} rows, allowed {', '.join(map(str, DEFAULT_FORMS))}")

@@ -14,6 +14,8 @@ from tests.py.report.test_fit import LLAMA
 
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
+V2 = "sys/fs/cgroup"
+
 # The system's files, and the limit they come to (None: the machine's memory).
 GROUPS: list[tuple[dict[str, str], int | None]] = [
     ({}, None),
@@ -21,11 +23,11 @@ GROUPS: list[tuple[dict[str, str], int | None]] = [
     ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, None),
     ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1000000\n"}, 1000000),
     (
-        {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": "7000", "sys/fs/cgroup/a/b/memory.max": "max"},
+        {"proc/self/cgroup": "0::/a/b\n", f"{V2}/a/memory.max": "7000", f"{V2}/a/b/memory.max": "max"},
         7000,
     ),
     (
-        {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": "7000", "sys/fs/cgroup/a/b/memory.max": "6000"},
+        {"proc/self/cgroup": "0::/a/b\n", f"{V2}/a/memory.max": "7000", f"{V2}/a/b/memory.max": "6000"},
         6000,
     ),
     ({"proc/self/cgroup": "0::/of/the/host\n", "sys/fs/cgroup/memory.max": "5000"}, 5000),

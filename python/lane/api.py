@@ -172,14 +172,8 @@ class Model:
         return self._pieces(plan) if session is None else self._pieces_on(session, plan)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a prompt; CapacityError, before they are looked for, where no ids of it could fit."""
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        if size > self.context and self._most_bytes is not None and size > self._most_bytes:
-            raise CapacityError(
-                f"prompt: a text of {size} bytes, allowed {self._most_bytes}, as many as {self.context} tokens (the "
-                f"context) can stand for"
-            )
-        return self.tokenizer.encode(text)
+        """The ids of a prompt; CapacityError, before more of them are looked for, where they do not fit the context."""
+        return self.tokenizer.prompt(text, most=self.context)
 
     def room(self, tokens: Sequence[int]) -> int:
         """How many tokens can be generated after a prompt: the last one of them needs no position."""
@@ -192,10 +186,10 @@ class Model:
         return self.generate(self.chat_tokens(messages), n, **options)  # type: ignore[arg-type]
 
     def chat_tokens(self, messages: Sequence[Mapping[str, object]]) -> list[int]:
-        """The prompt of a conversation: the template's text as ids, special tokens parsed, BOS not doubled."""
-        ids = self.encode(self.template.render(messages, max_chars=self._most_bytes))
-        bos = self.tokenizer.bos_id
-        return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
+        """The prompt of a conversation: the template's text as ids. Control tokens are those that the template wrote;
+        what the messages hold is text."""
+        said = self.template.render(messages, max_chars=self.tokenizer.longest_bytes * self.context)
+        return self.tokenizer.prompt(said.text, given=said.given, most=self.context)
 
     def plan(self, rows: int = 1) -> Schedule:
         """The schedule of the form over `rows` rows (1: the decode step)."""
@@ -264,12 +258,6 @@ class Model:
             )
         most = self.vocab - 1
         return [whole("prompt: a token id", token, 0, most) for token in ids]
-
-    @cached_property
-    def _most_bytes(self) -> int | None:
-        """The most bytes of a text that may fit the context; None: text of any length may."""
-        longest = self.tokenizer.longest_bytes
-        return None if longest is None else longest * self.context
 
 
 def load(

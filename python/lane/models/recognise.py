@@ -31,6 +31,14 @@ TOKENS = "tokenizer.ggml.tokens"
 # Keys under no architecture's prefix that change results: the one value of each that lane runs, which a file need not
 # name, and the beginnings of those that it does not run at all.
 GENERAL: Mapping[str, object] = {"general.type": "model", "general.quantization_version": 2}
+# What else GGUF files are, by their `general.type`.
+OTHER_KINDS: Mapping[str, str] = {
+    "adapter": "an adapter (LoRA), which changes a model",
+    "dataset": "a data set",
+    "imatrix": "an importance matrix, which quantising reads",
+    "mmproj": "a projector, which turns images or sound into what a model reads",
+    "vocab": "a vocabulary alone",
+}
 FOREIGN = ("adapter.", "xielu.", "tokenizer.ggml.suppress_tokens")
 
 
@@ -105,6 +113,7 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
 
     A context beyond the model's own runs; what the model makes of it is its own affair.
     """
+    _check_kind(checkpoint)
     architecture = _architecture(checkpoint.architecture)
     _check_general(checkpoint)
     vocab = _vocab(checkpoint)
@@ -126,6 +135,20 @@ def _architecture(name: str) -> Architecture[Any]:
             return architecture
     known = ", ".join(a.name for a in ARCHITECTURES)
     raise UnsupportedError(f"models: architecture '{name}': lane does not run it; allowed {known}")
+
+
+def _check_kind(checkpoint: Checkpoint) -> None:
+    """Refuses what lies beside models, by what it is."""
+    kind = checkpoint.metadata.get("general.type")
+    if checkpoint.metadata.get("general.architecture") == "clip":
+        kind = "mmproj"
+    if isinstance(kind, str) and kind in OTHER_KINDS:
+        raise UnsupportedError(
+            f"models: metadata key 'general.type': found {kind}: the file is {OTHER_KINDS[kind]}; allowed a model, "
+            "which is another file"
+        )
+    if not checkpoint.tensors:
+        raise UnsupportedError("models: the file has 0 tensors: it is a vocabulary alone; allowed a model with weights")
 
 
 def _check_general(checkpoint: Checkpoint) -> None:

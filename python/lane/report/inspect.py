@@ -115,7 +115,7 @@ def inspect(path: Path) -> Inspection:
     return Inspection(
         path=str(path),
         files=len(checkpoint.parts),
-        bytes=sum(part.stat().st_size for part in checkpoint.parts),
+        bytes=checkpoint.bytes,
         version=checkpoint.version,
         architecture=_text(metadata, "general.architecture"),
         name=_text(metadata, "general.name"),
@@ -198,7 +198,7 @@ def _prepare(checkpoint: Checkpoint, model: Model, numerics: Numerics) -> None:
 
 
 def _check_template(metadata: Metadata) -> None:
-    ChatTemplate.from_metadata(metadata).render([{"role": "user", "content": "text"}])
+    ChatTemplate.from_metadata(metadata).check()
 
 
 def _attempt(part: str, make: Callable[[], T]) -> tuple[T | None, Verdict]:

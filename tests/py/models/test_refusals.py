@@ -22,6 +22,36 @@ def refused(made: Tiny, folder: Path, context: int | None = None) -> LaneError:
     return caught.value
 
 
+# --- what is no model -------------------------------------------------------------------------------------------------
+
+BESIDE = [
+    ("adapter", "general.type", "adapter", "the file is an adapter (LoRA)"),
+    ("projector", "general.type", "mmproj", "the file is a projector"),
+    ("older projector", "general.architecture", "clip", "the file is a projector"),
+    ("importance matrix", "general.type", "imatrix", "the file is an importance matrix"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "said"), [case[1:] for case in BESIDE], ids=[case[0] for case in BESIDE])
+def test_what_lies_beside_models(key: str, value: str, said: str, tmp_path: Path) -> None:
+    made = tiny("llama")
+    if key == "general.architecture":
+        made.name = value
+    else:
+        made.general[key] = value
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert said in str(error) and "allowed a model" in str(error)
+
+
+def test_a_vocabulary_alone(tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.tensors.clear()
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert "0 tensors: it is a vocabulary alone" in str(error)
+
+
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
 ALL = [(a.name, row) for a in ARCHITECTURES for row in a.tensors]

@@ -12,13 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lane import _core
 from lane.launch.attention import Attention
+from lane.launch.fields import STORED, Storage
 from lane.launch.projection import Gemv, Quant
-from lane.launch.record import Launch, Numerics
-from lane.launch.registry import KIND_NUMBER
+from lane.launch.quantised import Component, component_bytes, components
+from lane.launch.record import Dest, Launch, Numerics
 from lane.launch.table import ALIGNMENT_BYTES, Elem, Space
+from lane.launch.words import buffer_row, launch_words
 from lane.quant.format import Format
 from lane.quant.registry import FORMATS, format_named
 
@@ -28,7 +31,7 @@ MATRIX = (32768, 1536)  # rows and columns: 6 MB in the smallest format, 100 MB 
 SPANS = (512, 4096)
 HEADS, GROUP, WIDTH = 16, 4, 64
 
-POOL_SPACE, MATRIX_SPACE = list(Space).index(Space.POOL), list(Space).index(Space.MATRIX)
+POOL_SPACE = list(Space).index(Space.POOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Bench:
         self.program = _core.CpuProgram(threads, list(Numerics).index(numerics), isa)
         self.program.grow_pool(pool_bytes)
         self._end = 0
+        self._matrices: list[tuple[int, int, int]] = []  # type, rows and columns of each
 
     def carve(self, size: int) -> int:
         """The offset of an array of `size` bytes."""
@@ -64,17 +68,28 @@ class Bench:
 
     def array(self, elems: int, elem: Elem = Elem.F32, quantised: bool = False) -> list[int]:
         """The table row of a new array, its plain values and if wanted its quantised form."""
-        row = [POOL_SPACE, list(Elem).index(elem), elems, self.carve(elems * 4), -1, -1, -1, -1]
-        if quantised:
-            row[4:7] = self.carve(elems), self.carve(elems), self.carve(elems // 32 * 4)
-        return row
+        storages = STORED if quantised else (Storage.PLAIN,)
+        found = (component for storage in storages for component in components(storage, self.numerics))
+        places = {component: self.carve(component_bytes(component, elems, elem)) for component in found}
+        return buffer_row(Space.POOL, elem, elems, places)
 
-    def seconds(self, table: Sequence[Sequence[int]], *launches: Launch) -> float:
+    def matrix(self, format: Format, data: npt.NDArray[np.uint8], rows: int, cols: int) -> list[int]:
+        """The table row of a new matrix."""
+        number = self.program.add_matrix(format.type_id, rows, cols, [(data, rows)])
+        self._matrices.append((format.type_id, rows, cols))
+        return buffer_row(Space.MATRIX, Elem.F32, rows * cols, {Component.MATRIX: number})
+
+    def seconds(self, table: Sequence[list[int]], *launches: Launch) -> float:
         """The last launch's best time; names are the table's rows by number."""
-        words: list[int] = []
-        for launch in launches:
-            words += [KIND_NUMBER[type(launch)], *launch.encode(int)]
-        form = self.program.add_form(np.array(table, np.int64), np.array(words, np.int64), 0)
+        bare = np.array(launch_words(((launch, None) for launch in launches), int), np.int64)
+        numerics = list(Numerics).index(self.numerics)
+        needs = _core.cpu_needs(
+            np.array(table, np.int64), bare, self._matrices, numerics, self.program.threads, self.program.isa
+        )
+        scratch = self.array(max(scratch_bytes for scratch_bytes, _ in needs) // 4 + 1)
+        self.program.grow_pool(self._end)
+        words = launch_words(((launch, str(len(table))) for launch in launches), int)
+        form = self.program.add_form(np.array([*table, scratch], np.int64), np.array(words, np.int64), 0)
         return min(self.program.profile(form, [])[-1] for _ in range(RUNS)) / 1e9
 
 
@@ -83,16 +98,14 @@ def projections(
 ) -> Iterator[Rate]:
     """A projection by a matrix of random blocks, at every row count."""
     rows, cols = shape
-    row_bytes = cols // format.block_elems * format.block_bytes
-    data = np.random.default_rng(0).integers(0, 64, rows * row_bytes, np.uint8)  # no f16 field of these is infinite
+    data = np.random.default_rng(0).integers(0, 64, rows * format.bytes_of(cols), np.uint8)  # no f16 field of these is infinite
     int8 = format.block_elems > 1 and numerics is not Numerics.PRECISE
     bench = Bench((cols + rows) * max(ROWS) * 8, threads, numerics, isa)
-    number = bench.program.add_matrix(format.type_id, rows, cols, [(data, rows)])
-    matrix = [MATRIX_SPACE, 0, rows * cols, number, -1, -1, -1, -1]
+    matrix = bench.matrix(format, data, rows, cols)
     table = [bench.array(cols * max(ROWS), quantised=int8), matrix, bench.array(rows * max(ROWS))]
     bench.program.write(POOL_SPACE, table[0][3], np.ones(cols * max(ROWS), np.float32).view(np.uint8))
     for m in ROWS:
-        gemv = Gemv(x="0", w="1", y="2", k=cols, n=rows, m=m, quant=int8)
+        gemv = Gemv(x="0", w="1", y=Dest("2"), k=cols, n=rows, m=m, read_quant=int8)
         before = [Quant(x="0", out="0", n=m * cols)] if int8 else []
         yield Rate(format.name, m, bench.seconds(table, *before, gemv), len(data), m * rows * cols)
 

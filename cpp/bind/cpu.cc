@@ -15,7 +15,9 @@
 #include <tuple>
 #include <vector>
 
+#include "cpp/cpu/form.h"
 #include "cpp/cpu/isa.h"
+#include "cpp/cpu/measure.h"
 #include "cpp/cpu/program.h"
 #include "cpp/cpu/steps.h"
 #include "lane_spec.h"
@@ -74,14 +76,38 @@ OwnedBytes read_bytes(BoundProgram& bound, std::int64_t space, std::int64_t offs
   return OwnedBytes(data, {static_cast<std::size_t>(count)}, owner);
 }
 
-std::int64_t add_form(BoundProgram& bound, const Table& table, const Words& launches, std::int64_t arena_bytes) {
+std::span<const std::int64_t> words_of(const Table& table) {
   if (table.shape(1) != static_cast<std::size_t>(lane::spec::kTableColumns)) {
-    throw nb::value_error(("add_form: table: found rows of " + std::to_string(table.shape(1)) + " words, allowed " +
+    throw nb::value_error(("cpu: table: found rows of " + std::to_string(table.shape(1)) + " words, allowed " +
                            std::to_string(lane::spec::kTableColumns))
                               .c_str());
   }
-  return bound.program.add_form(std::span(table.data(), table.size()), std::span(launches.data(), launches.size()),
-                                arena_bytes);
+  return std::span(table.data(), table.size());
+}
+
+std::int64_t add_form(BoundProgram& bound, const Table& table, const Words& launches, std::int64_t arena_bytes) {
+  return bound.program.add_form(words_of(table), std::span(launches.data(), launches.size()), arena_bytes);
+}
+
+std::vector<std::tuple<std::int64_t, std::int64_t>> cpu_needs(
+    const Table& table, const Words& launches,
+    const std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>& matrices, std::int64_t numerics,
+    int threads, const std::optional<std::string>& isa) {
+  std::vector<lane::cpu::MatrixShape> shapes;
+  for (const auto& [type_id, rows, cols] : matrices) shapes.push_back({type_id, rows, cols});
+  const auto needs = lane::cpu::measure_form(words_of(table), std::span(launches.data(), launches.size()), shapes,
+                                             numerics, threads, isa.value_or("auto"));
+  std::vector<std::tuple<std::int64_t, std::int64_t>> plain;
+  for (const lane::cpu::Needs& launch : needs) plain.emplace_back(launch.scratch_bytes, launch.thread_bytes);
+  return plain;
+}
+
+std::vector<std::tuple<std::string, std::vector<std::string>>> cpu_kinds() {
+  std::vector<std::tuple<std::string, std::vector<std::string>>> kinds;
+  for (const lane::cpu::KindKernel& kernel : lane::cpu::kind_kernels()) {
+    kinds.emplace_back(kernel.name, std::vector<std::string>(kernel.options.begin(), kernel.options.end()));
+  }
+  return kinds;
 }
 
 std::vector<CpuProgram::External> externals_of(const std::vector<Floats>& arrays) {
@@ -182,13 +208,15 @@ void bind_cpu(nb::module_& m) {
           },
           "space"_a, "offset"_a, "bytes"_a, "state"_a = kNoState)
       .def("add_form", add_form, "table"_a, "launches"_a, "arena_bytes"_a,
-           "The index of a form: its buffer table (lane.launch.table), and each launch's kind and record in one array.")
+           "The index of a form: its buffer table (lane.launch.table), and each launch's kind, scratch and record in one "
+           "array (lane.launch.words).")
       .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "state"_a = kNoState,
            "Runs a form `repeat` times on a state; writes `externals`.")
       .def("run_launches", run_launches, "form"_a, "first"_a, "end"_a, "externals"_a, "state"_a = kNoState,
            "Runs the launches [first, end) of a form once; the arena keeps what it holds from call to call.")
       .def("profile", profile, "form"_a, "externals"_a, "state"_a = kNoState,
            "Runs a form once: each launch's nanoseconds.")
+      .def_prop_ro("scratch_bytes", [](const BoundProgram& b) { return b.program.scratch_bytes(); })
       .def_prop_ro("isa", [](const BoundProgram& b) { return lane::cpu::isa_name(b.program.isa()); })
       .def_prop_ro("threads", [](const BoundProgram& b) { return b.program.threads(); });
   nb::class_<CpuSteps>(m, "CpuSteps",
@@ -220,6 +248,10 @@ void bind_cpu(nb::module_& m) {
       .def("set_token", &CpuSteps::set_token, "token"_a, "Chooses the token that the next decode step takes.")
       .def("position", &CpuSteps::position, "The position of the next token.")
       .def("read_logits", read_logits, "logits"_a, "The last step's logits of its last row.");
+  m.def("cpu_needs", cpu_needs, "table"_a, "launches"_a, "matrices"_a, "numerics"_a, "threads"_a, "isa"_a = nb::none(),
+        "Of each launch of a form, as add_form takes it, the bytes of scratch and those for each thread. A matrix is "
+        "ggml's type number, rows and columns.");
+  m.def("cpu_kinds", cpu_kinds, "The launch kinds that have a kernel on the CPU, and the options that those take.");
   m.def("cpu_isas", cpu_isas, "The instruction sets that this machine runs, the fastest last.");
   m.def(
       "spec_hash", [] { return lane::spec::kHash; },

@@ -90,11 +90,11 @@ auto& item_at(Items& items, size_t index, const char* what) {
   return items[index];
 }
 
-void add_access(Step& step, size_t launch, uint32_t array, lane::Touch touch, int64_t begin, int64_t width,
+void add_access(Step& step, size_t launch, uint32_t array, lane::Effect effect, int64_t begin, int64_t width,
                 int64_t pitch, int64_t count) {
   item_at(step.arrays, array, "add_access: no such array");
   item_at(step.launches, launch, "add_access: no such launch")
-      .accesses.push_back({array, touch, {begin, width, pitch, count}});
+      .accesses.push_back({array, effect, {begin, width, pitch, count}});
 }
 
 void bind_step(nb::module_& m) {
@@ -102,10 +102,10 @@ void bind_step(nb::module_& m) {
       .value("ARENA", lane::Space::kArena)
       .value("POOL", lane::Space::kPool)
       .value("OUTSIDE", lane::Space::kOutside);
-  nb::enum_<lane::Touch>(m, "Touch", "What an access does: UPDATE reads and writes, or writes somewhere in its span.")
-      .value("READ", lane::Touch::kRead)
-      .value("WRITE", lane::Touch::kWrite)
-      .value("UPDATE", lane::Touch::kUpdate);
+  nb::enum_<lane::Effect>(m, "Effect", "What an access does: UPDATE reads and writes, or writes somewhere in its span.")
+      .value("READ", lane::Effect::kRead)
+      .value("WRITE", lane::Effect::kWrite)
+      .value("UPDATE", lane::Effect::kUpdate);
   nb::class_<Step>(m, "Step", "A form's step in plain numbers: arrays, and launches in program order.")
       .def(nb::init<>())
       .def(
@@ -125,7 +125,7 @@ void bind_step(nb::module_& m) {
           },
           "name"_a, "alone_us"_a = 0.0, "share"_a = 1.0,
           "Adds a launch and gives its index; `share` is the part of the device that it keeps busy.")
-      .def("add_access", &add_access, "launch"_a, "array"_a, "touch"_a, "begin"_a, "width"_a, "pitch"_a = 0,
+      .def("add_access", &add_access, "launch"_a, "array"_a, "effect"_a, "begin"_a, "width"_a, "pitch"_a = 0,
            "count"_a = 1, "Adds an access to `count` runs of `width` bytes, `pitch` bytes apart, from `begin` on.")
       .def("arrays", [](const Step& step) { return step.arrays.size(); })
       .def("launches", [](const Step& step) { return step.launches.size(); });

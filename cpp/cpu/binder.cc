@@ -51,8 +51,8 @@ Region region_of(spec::Space space, const Room& room) {
 }  // namespace
 
 Binder::Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
-               spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads)
-    : matrices_(matrices), numerics_(numerics), room_(room), kernels_(kernels), threads_(threads) {
+               spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads, bool measuring)
+    : matrices_(matrices), numerics_(numerics), room_(room), kernels_(kernels), threads_(threads), measuring_(measuring) {
   for (std::int64_t i = 0; i < buffers; ++i) {
     buffers_.push_back(read_row(table + i * spec::kTableColumns, i));
     const BufferRow& row = buffers_.back();
@@ -67,11 +67,13 @@ Binder::Binder(const std::int64_t* table, std::int64_t buffers, const std::vecto
   }
 }
 
-void Binder::begin(std::int64_t launch, const char* kind) {
-  for (const Touch& touch : touches_) {
-    if (touch.written && is_kept(touch.base)) kept_writes_.push_back(touch);
+void Binder::begin(std::int64_t launch, const char* kind, spec::Ref scratch) {
+  for (const Footprint& touched : footprints_) {
+    if (touched.written && is_kept(touched.base)) kept_writes_.push_back(touched);
   }
-  touches_.clear();
+  footprints_.clear();
+  scratch_ = scratch;
+  needs_ = {};
   launch_ = launch;
   kind_ = kind;
 }
@@ -80,6 +82,10 @@ std::string Binder::place() const { return "cpu: launch " + std::to_string(launc
 
 void Binder::refuse(const char* field, const std::string& found, const std::string& allowed) const {
   throw Error(ErrorKind::kUsage, place() + ": " + field + ": found " + found + ", allowed " + allowed);
+}
+
+void Binder::lack(const char* field, const std::string& found, const std::string& allowed) const {
+  throw Error(ErrorKind::kUnsupported, place() + ": " + field + ": found " + found + ", allowed " + allowed);
 }
 
 void Binder::check(const char* field, std::int64_t value, std::int64_t low, std::int64_t high) const {
@@ -118,16 +124,15 @@ Operand Binder::array(const BufferRow& buffer, const char* field, const char* wh
              std::string("the ") + region.name + "'s " + std::to_string(region.bytes) + " bytes");
     }
   }
-  touches_.push_back({operand.base, operand.offset_bytes, operand.offset_bytes + elems * elem_bytes, written});
+  footprints_.push_back({operand.base, operand.offset_bytes, operand.offset_bytes + elems * elem_bytes, written});
   return operand;
 }
 
 Operand Binder::plain(spec::Ref ref, const char* field, std::int64_t elems, int elem, bool written) {
   const BufferRow& buffer = row(ref, field);
   if (static_cast<int>(buffer.elem) != elem) {
-    throw Error(ErrorKind::kUnsupported, place() + ": " + field + ": found element type " +
-                                             spec::kElemNames[static_cast<int>(buffer.elem)] + ", allowed " +
-                                             spec::kElemNames[elem]);
+    lack(field, std::string("element type ") + spec::kElemNames[static_cast<int>(buffer.elem)],
+         spec::kElemNames[elem]);
   }
   check((std::string(field) + " elements").c_str(), elems, 0, buffer.length);
   return array(buffer, field, "", buffer.plain, elems, 4, written);
@@ -141,13 +146,13 @@ Operand Binder::update(spec::Ref ref, const char* field, std::int64_t elems) {
 QuantOperand Binder::quant(spec::Ref ref, const char* field, std::int64_t elems, bool written) {
   const BufferRow& buffer = row(ref, field);
   check((std::string(field) + " elements").c_str(), elems, 0, buffer.length);
-  if (elems % kBlock != 0)
-    refuse(field, std::to_string(elems) + " elements", "a multiple of " + std::to_string(kBlock));
+  if (elems % kQuantBlock != 0)
+    refuse(field, std::to_string(elems) + " elements", "a multiple of " + std::to_string(kQuantBlock));
   if (buffer.space == spec::Space::kExternal) refuse(field, "an external array", "one with a quantised form");
   if (precise()) refuse(field, "a quantised form under precise", "plain");
   QuantOperand operand;
   operand.words = array(buffer, field, "words", buffer.words, elems, 1, written);
-  operand.scales = array(buffer, field, "scales", buffer.scales, elems / kBlock, 4, written);
+  operand.scales = array(buffer, field, "scales", buffer.scales, elems / kQuantBlock, 4, written);
   if (numerics_ == spec::Numerics::kInt8x2) {
     operand.second = array(buffer, field, "second words", buffer.second, elems, 1, written);
   }
@@ -171,7 +176,7 @@ const Matrix& Binder::matrix(spec::Ref ref, const char* field, std::int64_t rows
 // An index is checked when a run begins, so no launch of the form may have written it by the time it is used.
 void Binder::check_unwritten(const char* field, Operand index, std::int64_t bytes) const {
   if (!is_kept(index.base)) refuse(field, "an array that a launch computes", "a parameter in the pool or the state");
-  for (const Touch& write : kept_writes_) {
+  for (const Footprint& write : kept_writes_) {
     if (write.base == index.base && write.offset < index.offset_bytes + bytes && index.offset_bytes < write.end) {
       refuse(field, "a parameter that an earlier launch of the form writes", "one that holds still");
     }
@@ -197,13 +202,19 @@ Operand Binder::counter(spec::Ref ref, const char* field) {
   return plain(ref, field, 1, static_cast<int>(spec::Elem::kI32), true);
 }
 
-Operand Binder::shared(std::int64_t bytes) {
-  shared_bytes_ = std::max(shared_bytes_, bytes);
-  touches_.push_back({kSharedBase, 0, bytes, true});
-  return {kSharedBase, 0};
+Operand Binder::scratch(std::int64_t bytes) {
+  needs_.scratch_bytes = bytes;
+  if (measuring_) return {kArenaBase, 0};
+  if (scratch_ == spec::kNone) refuse("scratch", "none", std::to_string(bytes) + " bytes");
+  const BufferRow& buffer = row(scratch_, "scratch");
+  check("scratch bytes", buffer.length * 4, bytes, kMost);
+  return array(buffer, "scratch", "", buffer.plain, (bytes + 3) / 4, 4, true);
 }
 
-void Binder::scratch(std::int64_t bytes) { scratch_bytes_ = std::max(scratch_bytes_, bytes); }
+void Binder::thread_scratch(std::int64_t bytes) {
+  needs_.thread_bytes = std::max(needs_.thread_bytes, bytes);
+  thread_bytes_ = std::max(thread_bytes_, bytes);
+}
 
 void Binder::check_view(spec::Ref src, spec::Ref dst, std::int64_t offset, std::int64_t n) const {
   const BufferRow &from = row(src, "src"), &to = row(dst, "out");

@@ -1,6 +1,6 @@
 // Enters: a form's buffer table and, launch by launch, the fields that name buffers. Leaves: operands, with every
-// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches; the rules
-// that positions and indices must keep at run time. What breaks a rule is refused: launch number, kind, operand, the
+// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches and needs beside them;
+// the rules that positions and indices must keep at run time. What breaks a rule is refused: launch number, kind, operand, the
 // value found, the value allowed.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 #include "cpp/cpu/memory.h"
 #include "cpp/runtime/error.h"
-#include "lane_spec.h"
+#include "lane_records.h"
 
 namespace lane::cpu {
 
 // Bytes [offset, end) of an allocation that a launch reads or writes.
-struct Touch {
+struct Footprint {
   int base;
   std::int64_t offset, end;
   bool written;
@@ -30,6 +30,11 @@ struct IndexRule {
   std::int64_t launch;
   const char* kind;
   const char* field;
+};
+
+// What a launch needs beside its buffers: memory that its threads share, and what each has for itself.
+struct Needs {
+  std::int64_t scratch_bytes = 0, thread_bytes = 0;
 };
 
 // An activation's quantised form.
@@ -51,11 +56,12 @@ struct Room {
 
 class Binder {
  public:
+  // `measuring`: launches are bound to learn what they need; they have no scratch yet and will not run.
   Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
-         spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads);
+         spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads, bool measuring = false);
 
-  // What follows is about this launch.
-  void begin(std::int64_t launch, const char* kind);
+  // What follows is about this launch, whose scratch is the buffer `scratch`.
+  void begin(std::int64_t launch, const char* kind, spec::Ref scratch);
 
   Operand read(spec::Ref ref, const char* field, std::int64_t elems) { return plain(ref, field, elems, 0, false); }
   Operand write(spec::Ref ref, const char* field, std::int64_t elems) { return plain(ref, field, elems, 0, true); }
@@ -73,9 +79,9 @@ class Binder {
   Operand indices(spec::Ref ref, const char* field, std::int64_t count, std::int64_t limit);
   // An i32 updated in place.
   Operand counter(spec::Ref ref, const char* field);
-  // Memory that the launch's threads share, and bytes that each has for itself.
-  Operand shared(std::int64_t bytes);
-  void scratch(std::int64_t bytes);
+  // Memory that the launch's threads share, which must be there, and bytes that each has for itself.
+  Operand scratch(std::int64_t bytes);
+  void thread_scratch(std::int64_t bytes);
 
   // Refuses unless low <= value <= high.
   void check(const char* field, std::int64_t value, std::int64_t low, std::int64_t high) const;
@@ -85,17 +91,20 @@ class Binder {
   void check_view(spec::Ref src, spec::Ref dst, std::int64_t offset, std::int64_t n) const;
   std::int64_t length(spec::Ref ref, const char* field) const { return row(ref, field).length; }
   [[noreturn]] void refuse(const char* field, const std::string& found, const std::string& allowed) const;
+  // The same of what is well formed, but has no kernel here.
+  [[noreturn]] void lack(const char* field, const std::string& found, const std::string& allowed) const;
 
   spec::Numerics numerics() const { return numerics_; }
   bool precise() const { return numerics_ == spec::Numerics::kPrecise; }
   const Kernels& kernels() const { return kernels_; }
   int threads() const { return threads_; }
 
-  const std::vector<Touch>& touches() const { return touches_; }
+  const std::vector<Footprint>& footprints() const { return footprints_; }
+  const Needs& needs() const { return needs_; }
   const std::vector<IndexRule>& rules() const { return rules_; }
   const std::vector<std::int64_t>& external_elems() const { return external_elems_; }
-  std::int64_t scratch_bytes() const { return scratch_bytes_; }
-  std::int64_t shared_bytes() const { return shared_bytes_; }
+  // The most that any launch needs of each thread.
+  std::int64_t thread_bytes() const { return thread_bytes_; }
 
  private:
   const BufferRow& row(spec::Ref ref, const char* field) const;
@@ -111,14 +120,17 @@ class Binder {
   const Room room_;
   const Kernels& kernels_;
   const int threads_;
+  const bool measuring_;
   std::vector<BufferRow> buffers_;
   std::int64_t launch_ = 0;
   const char* kind_ = "";
-  std::vector<Touch> touches_;      // of the launch
-  std::vector<Touch> kept_writes_;  // outside the arena, of the launches before it
+  spec::Ref scratch_ = spec::kNone;
+  Needs needs_;                         // of the launch
+  std::vector<Footprint> footprints_;   // of the launch
+  std::vector<Footprint> kept_writes_;  // outside the arena, of the launches before it
   std::vector<IndexRule> rules_;
   std::vector<std::int64_t> external_elems_;
-  std::int64_t scratch_bytes_ = 0, shared_bytes_ = 0;
+  std::int64_t thread_bytes_ = 0;
 };
 
 }  // namespace lane::cpu

@@ -1,7 +1,10 @@
 #include "cpp/cpu/form.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cpp/cpu/ops.h"
@@ -9,79 +12,129 @@
 namespace lane::cpu {
 namespace {
 
-bool conflict(const Touch& a, const Touch& b) {
+bool conflict(const Footprint& a, const Footprint& b) {
   return a.base == b.base && a.offset < b.end && b.offset < a.end && (a.written || b.written);
 }
 
+std::string listed(const std::vector<const char*>& names) {
+  std::string text;
+  for (const char* name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text.empty() ? "none" : text;
+}
+
+// Every word taken, every ordinal one that there is.
+void check_record(const spec::Words& words, const Binder& binder) {
+  if (!words.whole) binder.refuse("record", "fewer words than its fields", "all of them");
+  if (words.odd != nullptr) binder.check(words.odd, words.odd_value, 0, words.odd_limit - 1);
+}
+
 template <class Launch>
-std::unique_ptr<Op> decode(const std::int64_t* words, std::int64_t left, Binder& binder) {
-  if (left < Launch::kWords) {
-    binder.refuse("record", std::to_string(left) + " words", std::to_string(Launch::kWords));
+void check_options(const Launch& launch, const Binder& binder) {
+  const std::vector<const char*> taken = CpuKind<Launch>::kOptions;
+  launch.each_option([&](const char* option, bool used) {
+    const auto same = [option](const char* name) { return std::string_view(name) == option; };
+    if (used && std::none_of(taken.begin(), taken.end(), same)) binder.lack(option, "it in use", listed(taken));
+  });
+}
+
+template <class Launch>
+std::unique_ptr<Op> bind(spec::Words& words, Binder& binder) {
+  const Launch launch = Launch::decode(words);
+  check_record(words, binder);
+  if constexpr (CpuKind<Launch>::kHas) {
+    check_options(launch, binder);
+    return bind_launch(launch, binder);
+  } else {
+    std::vector<const char*> names;
+    for (const KindKernel& kernel : kind_kernels()) names.push_back(kernel.name);
+    binder.lack("kind", "one without a kernel on the CPU", listed(names));
   }
-  return bind_launch(Launch::decode(words), binder);
 }
 
 struct Kind {
   const char* name;
-  std::int64_t words;
-  std::unique_ptr<Op> (*bind)(const std::int64_t* words, std::int64_t left, Binder& binder);
+  std::unique_ptr<Op> (*bind)(spec::Words& words, Binder& binder);
 };
 
-#define LANE_KIND(Launch) {spec::Launch::kName, spec::Launch::kWords, decode<spec::Launch>},
+#define LANE_KIND(Launch) {spec::Launch::kName, bind<spec::Launch>},
 constexpr Kind kKinds[] = {LANE_LAUNCH_KINDS(LANE_KIND)};
 #undef LANE_KIND
+
+// Binds launch by launch; `add` takes each one's op.
+template <class Add>
+void bind_all(const std::int64_t* words, std::int64_t count, Binder& binder, Add add) {
+  spec::Words left = {words, words + count};
+  for (std::int64_t launch = 0; left.at != left.end; ++launch) {
+    binder.begin(launch, "?", spec::kNone);
+    const std::int64_t number = left.next();
+    binder.check("kind", number, 0, std::ssize(kKinds) - 1);
+    const Kind& kind = kKinds[number];
+    binder.begin(launch, kind.name, left.ref());
+    add(kind.bind(left, binder));
+  }
+}
 
 }  // namespace
 
 Form::Form(const std::int64_t* words, std::int64_t count, Binder& binder) {
-  for (std::int64_t at = 0; at < count; ++launches_) {
-    binder.begin(launches_, "?");
-    binder.check("kind", words[at], 0, std::ssize(kKinds) - 1);
-    const Kind& kind = kKinds[words[at]];
-    binder.begin(launches_, kind.name);
-    add_op(kind.bind(words + at + 1, count - at - 1, binder), binder.touches());
-    at += 1 + kind.words;
-  }
+  bind_all(words, count, binder, [&](std::unique_ptr<Op> op) {
+    add_op(std::move(op), binder.footprints());
+    ++launches_;
+  });
   pending_.clear();
   rules_ = binder.rules();
   external_elems_ = binder.external_elems();
   progress_ = std::make_unique<Progress>(steps_.size());
 }
 
-void Form::add_op(std::unique_ptr<Op> op, const std::vector<Touch>& touches) {
-  for (const Touch& touch : touches) touches_state_ = touches_state_ || touch.base == kStateBase;
+std::vector<Needs> measure(const std::int64_t* words, std::int64_t count, Binder& binder) {
+  std::vector<Needs> needs;
+  bind_all(words, count, binder, [&](std::unique_ptr<Op>) { needs.push_back(binder.needs()); });
+  return needs;
+}
+
+std::vector<KindKernel> kind_kernels() {
+  std::vector<KindKernel> kernels;
+#define LANE_KIND(Launch, ...) kernels.push_back({spec::Launch::kName, CpuKind<spec::Launch>::kOptions});
+  LANE_CPU_KINDS(LANE_KIND)
+#undef LANE_KIND
+  return kernels;
+}
+
+void Form::add_op(std::unique_ptr<Op> op, const std::vector<Footprint>& touched) {
+  for (const Footprint& bytes : touched) touches_state_ = touches_state_ || bytes.base == kStateBase;
   if (op == nullptr) return;
   bool solo = true;
   for (int phase = 0; phase < op->phases(); ++phase) solo = solo && op->solo(phase);
   if (solo) {
-    add_solo(op.get(), touches);
+    add_solo(op.get(), touched);
   } else {
-    add_shared(op.get(), touches);
+    add_shared(op.get(), touched);
   }
-  for (const Touch& touch : touches) pending_.push_back({touch, steps_.size() - 1});
+  for (const Footprint& bytes : touched) pending_.push_back({bytes, steps_.size() - 1});
   ops_.push_back(std::move(op));
 }
 
 // Joins the solo step before it, if there is one: then that step waits for what either needs.
-void Form::add_solo(const Op* op, const std::vector<Touch>& touches) {
+void Form::add_solo(const Op* op, const std::vector<Footprint>& touched) {
   if (steps_.empty() || !steps_.back().solo) steps_.push_back({{}, true});
   const std::size_t last = steps_.size() - 1;
-  for (int phase = 0; phase < op->phases(); ++phase) steps_[last].parts.push_back({op, phase, launches_});
-  if (conflicts(touches, last)) make_wait(last);
+  for (int phase = 0; phase < op->phases(); ++phase) steps_[last].phases.push_back({op, phase, launches_});
+  if (conflicts(touched, last)) make_wait(last);
 }
 
 // A step a phase, each after the one before.
-void Form::add_shared(const Op* op, const std::vector<Touch>& touches) {
+void Form::add_shared(const Op* op, const std::vector<Footprint>& touched) {
   for (int phase = 0; phase < op->phases(); ++phase) {
     steps_.push_back({{{op, phase, launches_}}, false});
-    if (phase > 0 || conflicts(touches, steps_.size() - 1)) make_wait(steps_.size() - 1);
+    if (phase > 0 || conflicts(touched, steps_.size() - 1)) make_wait(steps_.size() - 1);
   }
 }
 
-bool Form::conflicts(const std::vector<Touch>& touches, std::size_t except) const {
-  for (const Touch& touch : touches) {
+bool Form::conflicts(const std::vector<Footprint>& touched, std::size_t except) const {
+  for (const Footprint& bytes : touched) {
     for (const Pending& before : pending_) {
-      if (before.step != except && conflict(touch, before.touch)) return true;
+      if (before.step != except && conflict(bytes, before.touched)) return true;
     }
   }
   return false;
@@ -96,28 +149,28 @@ void Form::make_wait(std::size_t step) {
 
 void Form::run_some(Worker& worker, std::int64_t first, std::int64_t end) const noexcept {
   for (const Step& step : steps_) {
-    for (const Part& part : step.parts) {
-      if (part.launch < first || part.launch >= end) continue;
-      if (part.phase == 0) worker.prepared = nullptr;
-      const std::int64_t tasks = part.op->tasks(worker.bases, part.phase);
-      for (std::int64_t task = 0; task < tasks; ++task) part.op->run(worker, part.phase, task);
+    for (const Phase& phase : step.phases) {
+      if (phase.launch < first || phase.launch >= end) continue;
+      if (phase.number == 0) worker.prepared = nullptr;
+      const std::int64_t tasks = phase.op->tasks(worker.bases, phase.number);
+      for (std::int64_t task = 0; task < tasks; ++task) phase.op->run(worker, phase.number, task);
     }
   }
 }
 
 void Form::begin_round(const Bases& bases) noexcept {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const Part& first = steps_[i].parts.front();
-    progress_->set_tasks(i, steps_[i].solo ? 1 : first.op->tasks(bases, first.phase));
+    const Phase& first = steps_[i].phases.front();
+    progress_->set_tasks(i, steps_[i].solo ? 1 : first.op->tasks(bases, first.number));
   }
   progress_->begin_round();
 }
 
 void Form::run_tasks(std::size_t step, Worker& worker, std::uint32_t round) noexcept {
-  if (steps_[step].parts.front().phase == 0) worker.prepared = nullptr;
+  if (steps_[step].phases.front().number == 0) worker.prepared = nullptr;
   std::int64_t task = 0;
   while (progress_->claim(step, round, task)) {
-    for (const Part& part : steps_[step].parts) part.op->run(worker, part.phase, task);
+    for (const Phase& phase : steps_[step].phases) phase.op->run(worker, phase.number, task);
     progress_->finish(step);
   }
 }
@@ -149,13 +202,13 @@ void Form::walk_timed(Team& team, Worker& worker, std::uint32_t round, int threa
     if (!steps_[i].solo) {
       run_tasks(i, worker, round);
     } else if (thread == 0) {
-      for (const Part& part : steps_[i].parts) {
-        part.op->run(worker, part.phase, 0);
-        time(part.launch);
+      for (const Phase& phase : steps_[i].phases) {
+        phase.op->run(worker, phase.number, 0);
+        time(phase.launch);
       }
     }
     team.barrier(thread);
-    if (thread == 0) time(steps_[i].parts.back().launch);
+    if (thread == 0) time(steps_[i].phases.back().launch);
     team.barrier(thread);  // none begins the next step before this one's time is taken
     if (thread == 0) last = Clock::now();
   }

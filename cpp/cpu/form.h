@@ -16,7 +16,7 @@ namespace lane::cpu {
 
 class Form {
  public:
-  // `words`: for each launch its kind's number, then its record.
+  // `words`: for each launch its kind's number, its scratch, then its record.
   Form(const std::int64_t* words, std::int64_t count, Binder& binder);
 
   // One run of the launches, on one thread; or of those from `first` up to `end`.
@@ -42,16 +42,16 @@ class Form {
   const std::vector<std::int64_t>& external_elems() const { return external_elems_; }
 
  private:
-  // A phase of a launch.
-  struct Part {
+  // A phase of a launch, by its number.
+  struct Phase {
     const Op* op;
-    int phase;
+    int number;
     std::int64_t launch;
   };
 
-  // What threads share the tasks of: one part; or parts of one task each, that one thread runs one after the other.
+  // What threads share the tasks of: one phase; or phases of one task each, that one thread runs one after the other.
   struct Step {
-    std::vector<Part> parts;
+    std::vector<Phase> phases;
     bool solo;
     bool waits = false;  // for the steps from `since` on; those before it are done when it begins
     std::size_t since = 0;
@@ -59,14 +59,14 @@ class Form {
 
   // While building: what steps touched since the last that waits.
   struct Pending {
-    Touch touch;
+    Footprint touched;
     std::size_t step;
   };
 
-  void add_op(std::unique_ptr<Op> op, const std::vector<Touch>& touches);
-  void add_solo(const Op* op, const std::vector<Touch>& touches);
-  void add_shared(const Op* op, const std::vector<Touch>& touches);
-  bool conflicts(const std::vector<Touch>& touches, std::size_t except) const;
+  void add_op(std::unique_ptr<Op> op, const std::vector<Footprint>& touched);
+  void add_solo(const Op* op, const std::vector<Footprint>& touched);
+  void add_shared(const Op* op, const std::vector<Footprint>& touched);
+  bool conflicts(const std::vector<Footprint>& touched, std::size_t except) const;
   void make_wait(std::size_t step);
   void run_tasks(std::size_t step, Worker& worker, std::uint32_t round) noexcept;
 
@@ -80,5 +80,15 @@ class Form {
   std::vector<Pending> pending_;
   std::size_t since_ = 0;
 };
+
+// What each launch of a form's words needs, of a binder that measures.
+std::vector<Needs> measure(const std::int64_t* words, std::int64_t count, Binder& binder);
+
+// The kinds that have a kernel, and the options that those take.
+struct KindKernel {
+  const char* name;
+  std::vector<const char*> options;
+};
+std::vector<KindKernel> kind_kernels();
 
 }  // namespace lane::cpu

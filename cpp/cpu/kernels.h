@@ -6,14 +6,15 @@
 #include <cstdint>
 
 #include "cpp/cpu/isa.h"
+#include "lane_spec.h"
 
 namespace lane::cpu {
 
-inline constexpr std::int64_t kBlock = 32;       // values of a quantised activation that share a scale
-inline constexpr std::int64_t kPanelCols = 16;   // matrix rows (columns of the product) that a GEMM panel holds
-inline constexpr std::int64_t kTileStreams = 4;  // word rows that a GEMM tile multiplies: activation rows × words each
-inline constexpr std::int64_t kFloatCols = 4;    // matrix rows that a float tile multiplies at once
-inline constexpr std::int64_t kSpanChunk = 64;   // cached positions whose softmax is taken on its own, then merged
+inline constexpr std::int64_t kQuantBlock = spec::kQuantBlockElems;    // values of an activation that share a scale
+inline constexpr std::int64_t kPanelCols = spec::kCpuPanelCols;      // matrix rows (columns of the product) of a panel
+inline constexpr std::int64_t kTileStreams = spec::kCpuTileStreams;  // word rows of a tile: activation rows × words
+inline constexpr std::int64_t kFloatCols = spec::kCpuFloatCols;      // matrix rows that a float tile multiplies at once
+inline constexpr std::int64_t kSpanChunk = spec::kCpuSpanChunk;      // positions whose softmax is taken on its own
 
 // Rows of a quantised activation: k words (and second words, under int8x2) and k / 32 scales a row, rows end to end.
 struct QuantRows {
@@ -75,8 +76,6 @@ struct AttentionArgs {
   double scale, cap;    // cap 0: none
 };
 
-enum class Activation { kSilu, kSigmoid, kGelu, kSoftplus, kTanh, kSoftCap };
-
 struct RopeArgs {
   const float* x;
   const float* cos;
@@ -110,7 +109,7 @@ struct Kernels {
   void (*add)(const float* a, const float* b, float* y, std::int64_t n);
   void (*multiply)(const float* a, const float* b, float* y, std::int64_t n);
   void (*scale)(const float* x, double c, float* y, std::int64_t n);
-  void (*activate)(Activation op, const float* x, double c, bool precise, float* y, std::int64_t n);
+  void (*activate)(spec::UnaryOp op, const float* x, double c, bool precise, float* y, std::int64_t n);
   void (*swiglu)(const float* gate, const float* up, bool precise, float* y, std::int64_t n);
 
   // Attention of query rows [first, first + count) of one key/value head, over their whole span. `scratch` holds

@@ -11,7 +11,7 @@
 namespace lane::cpu {
 
 // The allocations, by number. Arrays that the caller binds for a run follow.
-enum Base : int { kArenaBase, kPoolBase, kStateBase, kSharedBase, kFirstExternalBase };
+enum Base : int { kArenaBase, kPoolBase, kStateBase, kFirstExternalBase };
 
 struct Operand {
   int base = -1;  // -1: the launch has no such operand
@@ -69,5 +69,11 @@ struct Matrix {
     return nullptr;
   }
 };
+
+// A matrix in ggml's type `type_id` that has no rows yet; lane::Error for a type or a width that there is not.
+Matrix matrix_of(const Kernels& kernels, std::int64_t type_id, std::int64_t rows, std::int64_t cols);
+
+// The numerics of this ordinal; lane::Error if there is none.
+spec::Numerics numerics_at(std::int64_t ordinal);
 
 }  // namespace lane::cpu

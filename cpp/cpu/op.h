@@ -59,8 +59,7 @@ class CutOp : public Op {
   Cut cut_;
 };
 
-// Values that one task of an elementwise launch is worth: some microseconds, a multiple of a quantised block.
-inline constexpr std::int64_t kTaskElems = 8192;
+inline constexpr std::int64_t kTaskElems = spec::kCpuTaskElems;  // values that an elementwise task is worth
 
 inline Cut cut_elems(std::int64_t n) { return {n, kTaskElems}; }
 inline Cut cut_rows(std::int64_t rows, std::int64_t cols) { return {rows, cols < kTaskElems ? kTaskElems / cols : 1}; }

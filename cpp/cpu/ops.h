@@ -1,27 +1,49 @@
-// Each launch kind made an op: one function a kind, in its family's file.
+// Each launch kind that has a kernel here made an op: one function a kind, in its family's file.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 
 #include "cpp/cpu/binder.h"
 #include "cpp/cpu/op.h"
 
+// X(Kind, options…): the kinds with a kernel, and which of a launch's options it takes. A kind that is not here, or a
+// launch that makes use of another option, is refused by name.
+#define LANE_CPU_KINDS(X)               \
+  X(Gather, "scale")                    \
+  X(View)                               \
+  X(SetRow, "index")                    \
+  X(Slice)                              \
+  X(Norm, "w", "bias", "out", "centre") \
+  X(Quant)                              \
+  X(Gemv)                               \
+  X(Binary, "row")                      \
+  X(Scale)                              \
+  X(Unary, "c")                         \
+  X(SwiGlu)                             \
+  X(Rope, "pos")                        \
+  X(Attention, "sinks", "window", "cap") \
+  X(ArgMax)
+
 namespace lane::cpu {
 
 // Null for a launch that does nothing.
-std::unique_ptr<Op> bind_launch(const spec::Gather& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::View& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::SetRow& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Slice& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Norm& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Quant& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Gemv& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Binary& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Scale& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Unary& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::SwiGlu& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Rope& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::Attention& launch, Binder& binder);
-std::unique_ptr<Op> bind_launch(const spec::ArgMax& launch, Binder& binder);
+#define LANE_BIND(Kind, ...) std::unique_ptr<Op> bind_launch(const spec::Kind& launch, Binder& binder);
+LANE_CPU_KINDS(LANE_BIND)
+#undef LANE_BIND
+
+// Which options of a kind have a kernel; `kHas` is false where there is none at all.
+template <class Launch>
+struct CpuKind {
+  static constexpr bool kHas = false;
+};
+#define LANE_CPU_KIND(Kind, ...)                                                   \
+  template <>                                                                      \
+  struct CpuKind<spec::Kind> {                                                     \
+    static constexpr bool kHas = true;                                             \
+    static constexpr std::initializer_list<const char*> kOptions = {__VA_ARGS__}; \
+  };
+LANE_CPU_KINDS(LANE_CPU_KIND)
+#undef LANE_CPU_KIND
 
 }  // namespace lane::cpu

@@ -8,10 +8,10 @@ namespace lane::cpu {
 namespace {
 
 // Queries of a task of many rows: enough that a chunk of keys and values is used often while it is in the cache.
-constexpr std::int64_t kTaskQueries = 48;
+constexpr std::int64_t kTaskQueries = spec::kCpuTaskQueries;
 
 // Rows up to which a span's chunks are tasks of their own.
-constexpr std::int64_t kSplitRows = 4;
+constexpr std::int64_t kSplitRows = spec::kCpuSplitRows;
 
 struct Bound {
   AttentionArgs args = {};
@@ -34,8 +34,8 @@ struct Bound {
 class RowsOp final : public Op {
  public:
   RowsOp(const Bound& bound, Binder& b)
-      : bound_(bound), rows_{bound.args.rows, std::clamp<std::int64_t>(kTaskQueries / bound.args.group, 1, 16)} {
-    b.scratch(b.kernels().attention_scratch(bound.args, rows_.each));
+      : bound_(bound), rows_{bound.args.rows, std::clamp<std::int64_t>(kTaskQueries / bound.args.group, 1, spec::kCpuTaskRows)} {
+    b.thread_scratch(b.kernels().attention_scratch(bound.args, rows_.each));
   }
 
   bool solo(int) const override { return rows_.tasks() * bound_.kv_heads() == 1; }
@@ -57,8 +57,8 @@ class SplitOp final : public Op {
   SplitOp(const Bound& bound, Binder& b)
       : bound_(bound), floats_(2 + bound.args.vd), most_chunks_((bound.args.len + kSpanChunk - 1) / kSpanChunk) {
     const std::int64_t parts = b.product("len", {bound.args.rows, bound.args.heads, most_chunks_, floats_, 4});
-    parts_ = b.shared(parts);
-    b.scratch(std::max(b.kernels().attention_scratch(bound.args, 1), floats_ * 4));
+    parts_ = b.scratch(parts);
+    b.thread_scratch(std::max(b.kernels().attention_scratch(bound.args, 1), floats_ * 4));
   }
 
   int phases() const override { return 2; }
@@ -106,7 +106,7 @@ class SplitOp final : public Op {
 class PreciseOp final : public Op {
  public:
   PreciseOp(const Bound& bound, Binder& b) : bound_(bound) {
-    b.scratch((bound.args.len + bound.args.vd) * static_cast<std::int64_t>(sizeof(double)));
+    b.thread_scratch((bound.args.len + bound.args.vd) * static_cast<std::int64_t>(sizeof(double)));
   }
 
   bool solo(int) const override { return bound_.args.rows * bound_.args.heads == 1; }

@@ -80,7 +80,7 @@ class ArgMaxOp final : public Op {
  public:
   ArgMaxOp(const spec::ArgMax& a, Binder& b) : cut_{a.n, kTaskElems}, argmax_(a) {
     x_ = b.read(a.x, "x", b.product("rows", {a.rows, a.n}));
-    best_ = b.shared(cut_.tasks() * static_cast<std::int64_t>(sizeof(float)));
+    best_ = b.scratch(cut_.tasks() * static_cast<std::int64_t>(sizeof(float)));
     token_ = b.counter(a.token, "token");
     pos_ = b.counter(a.pos, "pos");
   }

@@ -11,15 +11,15 @@ namespace lane::cpu {
 namespace {
 
 // From this many rows on, unpacking a panel once and using it for all rows is faster than unpacking a chunk per row.
-constexpr std::int64_t kGemvRows = 3;
+constexpr std::int64_t kGemvRows = spec::kCpuGemvRows;
 
 // Tasks a thread should find, so that a late thread is made up for by the others.
-constexpr std::int64_t kTasksPerThread = 8;
+constexpr std::int64_t kTasksPerThread = spec::kCpuTasksPerThread;
 
 // Matrix bytes that a GEMV task should at least read: a microsecond's worth, so that taking tasks costs little.
-constexpr std::int64_t kTaskBytes = 8192;
+constexpr std::int64_t kTaskBytes = spec::kCpuTaskBytes;
 
-constexpr std::int64_t kRowStep = 16;  // rows of a task: whole cache lines of y
+constexpr std::int64_t kRowStep = spec::kCpuRowStep;  // rows of a task: whole cache lines of y
 
 Cut cut_matrix_rows(const Matrix& w, int threads) {
   const std::int64_t shares = threads * kTasksPerThread;
@@ -36,14 +36,14 @@ struct Projection {
 QuantRows rows_at(const Worker& worker, const QuantOperand& x, std::int64_t row, std::int64_t k) {
   const auto* second = worker.at<const std::int8_t>(x.second);
   return {worker.at<const std::int8_t>(x.words) + row * k, second == nullptr ? nullptr : second + row * k,
-          worker.at<const float>(x.scales) + row * (k / kBlock)};
+          worker.at<const float>(x.scales) + row * (k / kQuantBlock)};
 }
 
 class GemvOp final : public CutOp {
  public:
   GemvOp(const Projection& p, QuantOperand x, Operand y, Binder& b)
       : CutOp(cut_matrix_rows(p.w, b.threads())), p_(p), x_(x), y_(y), row_bytes_(p.w.format->row_bytes(p.k)) {
-    b.scratch(p.m * row_bytes_);
+    b.thread_scratch(p.m * row_bytes_);
   }
 
  private:
@@ -96,8 +96,8 @@ class GemmOp final : public Op {
         tiles_{p.m, x.second.exists() ? kTileStreams / 2 : kTileStreams},
         cut_({p.n, kPanelCols}, p.m, tiles_.each, b.threads()),
         tile_bytes_(p.w.format->tile_bytes(p.k)) {
-    tiles_memory_ = b.shared(tiles_.tasks() * tile_bytes_);
-    b.scratch(std::max(p.w.format->row_bytes(p.k), p.w.format->panel_bytes(p.k)));
+    tiles_memory_ = b.scratch(tiles_.tasks() * tile_bytes_);
+    b.thread_scratch(std::max(p.w.format->row_bytes(p.k), p.w.format->panel_bytes(p.k)));
   }
 
   int phases() const override { return 2; }
@@ -141,10 +141,10 @@ class GemmOp final : public Op {
 };
 
 // Matrix rows of a float task: many, so that what they are multiplied by is read from far away seldom.
-constexpr std::int64_t kFloatPanelCols = 64;
+constexpr std::int64_t kFloatPanelCols = spec::kCpuFloatPanelCols;
 
 // Matrix rows of a task whose format is decoded first: few, as its thread holds them all in f32.
-constexpr std::int64_t kDecodedPanelCols = 16;
+constexpr std::int64_t kDecodedPanelCols = spec::kCpuDecodedPanelCols;
 
 std::int64_t float_panel_cols(const Matrix& w, int threads) {
   if (w.format->is_block) return kDecodedPanelCols;
@@ -160,7 +160,7 @@ class FloatOp final : public Op {
         y_(y),
         precise_(b.precise()),
         cut_({p.n, float_panel_cols(p.w, b.threads())}, p.m, kRowTile, b.threads()) {
-    if (p.w.format->is_block) b.scratch(kDecodedPanelCols * decoded_bytes());
+    if (p.w.format->is_block) b.thread_scratch(kDecodedPanelCols * decoded_bytes());
   }
 
   bool solo(int) const override { return cut_.tasks() == 1; }
@@ -193,7 +193,7 @@ class FloatOp final : public Op {
  private:
   // Rows that stay in the second cache while a panel's columns, which the first one holds, are multiplied by them: a
   // multiple of the kernel's three.
-  static constexpr std::int64_t kRowTile = 24;
+  static constexpr std::int64_t kRowTile = spec::kCpuRowTile;
 
   std::int64_t decoded_bytes() const { return p_.k * static_cast<std::int64_t>(sizeof(float)); }
 
@@ -225,17 +225,17 @@ std::unique_ptr<Op> bind_launch(const spec::Gemv& launch, Binder& binder) {
                      written = binder.product("m", {launch.m, launch.n});
   const Projection p = {binder.matrix(launch.w, "w", launch.n, launch.k), launch.m, launch.k, launch.n};
   const bool int8 = p.w.format->is_block && !binder.precise();
-  if (launch.quant != int8) {
-    binder.refuse("x", launch.quant ? "quantised" : "plain",
+  if (launch.read_quant != int8) {
+    binder.refuse("x", launch.read_quant ? "quantised" : "plain",
                   std::string(int8 ? "quantised" : "plain") + " for a matrix in " + p.w.format->name + " under " +
                       spec::kNumericsNames[static_cast<std::int64_t>(binder.numerics())]);
   }
   if (!int8) {
     const Operand x = binder.read(launch.x, "x", read);
-    return std::make_unique<FloatOp>(p, x, binder.write(launch.y, "y", written), binder);
+    return std::make_unique<FloatOp>(p, x, binder.write(launch.y.buffer, "y", written), binder);
   }
   const QuantOperand x = binder.read_quant(launch.x, "x", read);
-  const Operand y = binder.write(launch.y, "y", written);
+  const Operand y = binder.write(launch.y.buffer, "y", written);
   if (launch.m <= kGemvRows) return std::make_unique<GemvOp>(p, x, y, binder);
   return std::make_unique<GemmOp>(p, x, y, binder);
 }

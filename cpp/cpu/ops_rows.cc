@@ -44,7 +44,7 @@ class RopeOp final : public CutOp {
     cos_ = b.read(r.cos, "cos", table_rows * r.half);
     sin_ = b.read(r.sin, "sin", table_rows * r.half);
     pos_ = b.position(r.pos, "pos", rows, table_rows);
-    y_ = b.write(r.y, "y", elems);
+    y_ = b.write(r.y.buffer, "y", elems);
     args_.per_row = r.per_row;
     args_.hd = r.hd;
     args_.half = r.half;
@@ -108,9 +108,9 @@ class ScaleOp final : public CutOp {
 
 class UnaryOp final : public CutOp {
  public:
-  UnaryOp(const spec::Unary& l, Activation op, Binder& b)
+  UnaryOp(const spec::Unary& l, Binder& b)
       : CutOp(cut_elems(l.n)),
-        op_(op),
+        op_(l.op),
         c_(l.c),
         precise_(b.precise()),
         x_(b.read(l.x, "x", l.n)),
@@ -121,7 +121,7 @@ class UnaryOp final : public CutOp {
     worker.kernels.activate(op_, worker.at<const float>(x_) + first, c_, precise_, worker.at<float>(y_) + first, count);
   }
 
-  Activation op_;
+  spec::UnaryOp op_;
   double c_;
   bool precise_;
   Operand x_, y_;
@@ -156,30 +156,12 @@ class QuantOp final : public CutOp {
     auto* second = worker.at<std::int8_t>(out_.second);
     worker.kernels.quantise(worker.at<const float>(x_) + first, count, worker.at<std::int8_t>(out_.words) + first,
                             second == nullptr ? nullptr : second + first,
-                            worker.at<float>(out_.scales) + first / kBlock);
+                            worker.at<float>(out_.scales) + first / kQuantBlock);
   }
 
   Operand x_;
   QuantOperand out_;
 };
-
-Activation activation(spec::UnaryOp op, const Binder& binder) {
-  switch (op) {
-    case spec::UnaryOp::kSilu:
-      return Activation::kSilu;
-    case spec::UnaryOp::kSigmoid:
-      return Activation::kSigmoid;
-    case spec::UnaryOp::kGelu:
-      return Activation::kGelu;
-    case spec::UnaryOp::kSoftplus:
-      return Activation::kSoftplus;
-    case spec::UnaryOp::kTanh:
-      return Activation::kTanh;
-    case spec::UnaryOp::kSoftCap:
-      return Activation::kSoftCap;
-  }
-  binder.refuse("op", std::to_string(static_cast<std::int64_t>(op)), "an activation");
-}
 
 }  // namespace
 
@@ -190,13 +172,11 @@ std::unique_ptr<Op> bind_launch(const spec::Norm& launch, Binder& binder) {
 
 std::unique_ptr<Op> bind_launch(const spec::Rope& launch, Binder& binder) {
   binder.product("heads", {launch.heads, launch.per_row, launch.hd});
-  binder.check("layout", static_cast<std::int64_t>(launch.layout), 0, std::ssize(spec::kRopeLayoutNames) - 1);
   return std::make_unique<RopeOp>(launch, binder);
 }
 
 std::unique_ptr<Op> bind_launch(const spec::Binary& launch, Binder& binder) {
   binder.product("n", {launch.n, launch.cols});
-  binder.check("op", static_cast<std::int64_t>(launch.op), 0, std::ssize(spec::kBinaryOpNames) - 1);
   if (launch.n % launch.cols != 0) binder.refuse("n", std::to_string(launch.n), "a multiple of cols");
   return std::make_unique<BinaryOp>(launch, binder);
 }
@@ -206,7 +186,7 @@ std::unique_ptr<Op> bind_launch(const spec::Scale& launch, Binder& binder) {
 }
 
 std::unique_ptr<Op> bind_launch(const spec::Unary& launch, Binder& binder) {
-  return std::make_unique<UnaryOp>(launch, activation(launch.op, binder), binder);
+  return std::make_unique<UnaryOp>(launch, binder);
 }
 
 std::unique_ptr<Op> bind_launch(const spec::SwiGlu& launch, Binder& binder) {

@@ -16,28 +16,11 @@ constexpr int kMostThreads = 1024;
   throw Error(ErrorKind::kUsage, "cpu: " + what + ": found " + found + ", allowed " + allowed);
 }
 
-const FormatKernels& find_format(const Kernels& kernels, std::int64_t type_id) {
-  std::string names;
-  for (int i = 0; i < kernels.format_count; ++i) {
-    if (kernels.formats[i].type_id == type_id) return kernels.formats[i];
-    names += (i == 0 ? "" : ", ") + std::string(kernels.formats[i].name);
-  }
-  throw Error(ErrorKind::kUnsupported,
-              "cpu: matrix: found tensor type number " + std::to_string(type_id) + ", allowed " + names);
-}
-
 int checked_threads(int threads) {
   if (threads < 1 || threads > kMostThreads) {
     refuse("threads", std::to_string(threads), "1 to " + std::to_string(kMostThreads));
   }
   return threads;
-}
-
-spec::Numerics checked_numerics(std::int64_t numerics) {
-  if (numerics < 0 || numerics >= std::ssize(spec::kNumericsNames)) {
-    refuse("numerics", std::to_string(numerics), "0 to " + std::to_string(std::ssize(spec::kNumericsNames) - 1));
-  }
-  return static_cast<spec::Numerics>(numerics);
 }
 
 // Why a form cannot run with its positions as they are; null if it can.
@@ -61,20 +44,14 @@ void grow_kept(Allocation& memory, std::int64_t bytes) {
 }  // namespace
 
 CpuProgram::CpuProgram(int threads, std::int64_t numerics, const std::string& isa)
-    : kernels_(kernels(find_isa(isa))), numerics_(checked_numerics(numerics)), team_(checked_threads(threads)) {
+    : kernels_(kernels(find_isa(isa))), numerics_(numerics_at(numerics)), team_(checked_threads(threads)) {
   scratch_.resize(static_cast<std::size_t>(threads));
 }
 
 std::int64_t CpuProgram::add_matrix(std::int64_t type_id, std::int64_t rows, std::int64_t cols,
                                     const std::vector<Rows>& runs) {
   const std::lock_guard lock(mutex_);
-  const FormatKernels& format = find_format(kernels_, type_id);
-  if (cols < 1 || cols % format.block_elems != 0 || cols > INT64_MAX / format.block_bytes) {
-    refuse(std::string("matrix in ") + format.name + ": columns", std::to_string(cols),
-           "a multiple of " + std::to_string(format.block_elems));
-  }
-  auto matrix =
-      std::make_unique<Matrix>(Matrix{&format, rows, cols, cols / format.block_elems * format.block_bytes, {}});
+  auto matrix = std::make_unique<Matrix>(matrix_of(kernels_, type_id, rows, cols));
   std::int64_t first = 0;
   for (const Rows& run : runs) {
     if (run.rows < 1 || run.rows > rows - first) {
@@ -177,8 +154,7 @@ std::int64_t CpuProgram::add_form(std::span<const std::int64_t> table, std::span
                 team_.threads());
   auto form = std::make_unique<Form>(words.data(), std::ssize(words), binder);
   grow(arena_, arena_bytes);
-  grow(shared_, binder.shared_bytes());
-  for (Allocation& scratch : scratch_) grow(scratch, binder.scratch_bytes());
+  for (Allocation& scratch : scratch_) grow(scratch, binder.thread_bytes());
   forms_.push_back(std::move(form));
   return std::ssize(forms_) - 1;
 }
@@ -196,7 +172,7 @@ Bases CpuProgram::bases_for(const Form& form, std::int64_t state, const std::vec
     refuse("external arrays", std::to_string(externals.size()), std::to_string(wanted.size()));
   }
   std::byte* own = form.touches_state() ? state_at(state).get() : nullptr;
-  Bases bases = {arena_.get(), pool_.get(), own, shared_.get()};
+  Bases bases = {arena_.get(), pool_.get(), own};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (externals[i].elems < wanted[i]) {
       refuse("external array " + std::to_string(i) + ": elements", std::to_string(externals[i].elems),
@@ -205,6 +181,12 @@ Bases CpuProgram::bases_for(const Form& form, std::int64_t state, const std::vec
     bases.push_back(reinterpret_cast<std::byte*>(externals[i].data));
   }
   return bases;
+}
+
+std::int64_t CpuProgram::scratch_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Allocation& scratch : scratch_) bytes += scratch.bytes();
+  return bytes;
 }
 
 Worker CpuProgram::worker_for(const Bases& bases, int thread) const {

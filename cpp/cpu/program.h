@@ -69,6 +69,9 @@ class CpuProgram {
   // Runs a form once and gives each launch's nanoseconds.
   std::vector<std::int64_t> profile(std::int64_t form, std::int64_t state, const std::vector<External>& externals);
 
+  // Bytes that the forms' launches have for each thread, all threads together.
+  std::int64_t scratch_bytes() const;
+
   Isa isa() const { return kernels_.isa; }
   int threads() const { return team_.threads(); }
 
@@ -85,7 +88,7 @@ class CpuProgram {
   spec::Numerics numerics_;
   Team team_;
   std::vector<std::unique_ptr<Matrix>> matrices_;
-  Allocation pool_, arena_, shared_;
+  Allocation pool_, arena_;
   std::int64_t state_bytes_ = 0;
   std::map<std::int64_t, Allocation> states_;
   std::int64_t next_state_ = 0;

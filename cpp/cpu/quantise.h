@@ -7,7 +7,7 @@
 
 namespace lane::cpu::LANE_ISA {
 
-inline constexpr float kSecondSteps = 254.0f;
+inline constexpr float kSecondSteps = spec::kSecondWordSteps;
 
 // A block whose 127 / a is not finite (a below 2^-121), or that holds an infinity or a NaN: a word that is no number
 // is 0. The scale then carries what the block was.

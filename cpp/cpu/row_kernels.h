@@ -112,36 +112,36 @@ LANE_INLINE double sigmoid_f64(double x) {
   return (x >= 0 ? 1.0 : e) / (1.0 + e);
 }
 
-inline double activate_f64(Activation op, double x, double c) {
+inline double activate_f64(spec::UnaryOp op, double x, double c) {
   switch (op) {
-    case Activation::kSilu:
+    case spec::UnaryOp::kSilu:
       return x * sigmoid_f64(x);
-    case Activation::kSigmoid:
+    case spec::UnaryOp::kSigmoid:
       return sigmoid_f64(x);
-    case Activation::kGelu:
+    case spec::UnaryOp::kGelu:
       return 0.5 * x *
              (1.0 + __builtin_tanh(__builtin_sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
-    case Activation::kSoftplus:
+    case spec::UnaryOp::kSoftplus:
       return (x > 0 ? x : 0.0) + __builtin_log1p(__builtin_exp(-__builtin_fabs(x)));
-    case Activation::kTanh:
+    case spec::UnaryOp::kTanh:
       return __builtin_tanh(x);
-    case Activation::kSoftCap:
+    case spec::UnaryOp::kSoftCap:
       return c * __builtin_tanh(x / c);
   }
   return x;
 }
 
-LANE_INLINE F32 activate_f32(Activation op, F32 x, float c) {
+LANE_INLINE F32 activate_f32(spec::UnaryOp op, F32 x, float c) {
   switch (op) {
-    case Activation::kSilu:
+    case spec::UnaryOp::kSilu:
       return silu(x);
-    case Activation::kSigmoid:
+    case spec::UnaryOp::kSigmoid:
       return sigmoid(x);
-    case Activation::kGelu:
+    case spec::UnaryOp::kGelu:
       return gelu(x);
-    case Activation::kTanh:
+    case spec::UnaryOp::kTanh:
       return tanh(x);
-    case Activation::kSoftCap:
+    case spec::UnaryOp::kSoftCap:
       return splat(c) * tanh(x / splat(c));
     default:
       return x;
@@ -157,8 +157,8 @@ LANE_INLINE void map_vectors(const float* x, float* y, int64_t n, Map map) {
 }
 
 // Softplus is rare and cancels in f32: always f64.
-inline void activate(Activation op, const float* x, double c, bool precise, float* y, int64_t n) {
-  if (precise || op == Activation::kSoftplus) {
+inline void activate(spec::UnaryOp op, const float* x, double c, bool precise, float* y, int64_t n) {
+  if (precise || op == spec::UnaryOp::kSoftplus) {
     for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(activate_f64(op, static_cast<double>(x[i]), c));
     return;
   }
@@ -168,7 +168,7 @@ inline void activate(Activation op, const float* x, double c, bool precise, floa
 inline void swiglu(const float* gate, const float* up, bool precise, float* y, int64_t n) {
   if (precise) {
     for (int64_t i = 0; i < n; ++i) {
-      const double g = activate_f64(Activation::kSilu, static_cast<double>(gate[i]), 0.0);
+      const double g = activate_f64(spec::UnaryOp::kSilu, static_cast<double>(gate[i]), 0.0);
       y[i] = static_cast<float>(g * static_cast<double>(up[i]));
     }
     return;

@@ -10,19 +10,19 @@ namespace {
 
 struct Use {
   uint32_t launch;
-  Touch touch;
+  Effect effect;
   const ByteSpan* span;
 };
 
 std::string bytes_text(const CheckRun& run) { return concat("bytes [", run.begin, ", ", run.end, ")"); }
 
-const char* verb(Touch touch) {
-  switch (touch) {
-    case Touch::kRead:
+const char* verb(Effect effect) {
+  switch (effect) {
+    case Effect::kRead:
       return "reads";
-    case Touch::kWrite:
+    case Effect::kWrite:
       return "writes";
-    case Touch::kUpdate:
+    case Effect::kUpdate:
       return "updates";
   }
   return "touches";
@@ -36,16 +36,16 @@ class ArrayCheck {
 
   void take(const Use& use) {
     if (!in_bounds(use)) return;
-    if (use.touch != Touch::kRead && array_.read_only) report(Fault::kReadOnly, use, "which is constant");
+    if (use.effect != Effect::kRead && array_.read_only) report(Fault::kReadOnly, use, "which is constant");
     check_hazards(use);
-    if (use.touch != Touch::kWrite && !array_.holds_values) check_written(use);
+    if (use.effect != Effect::kWrite && !array_.holds_values) check_written(use);
     remember(use);
   }
 
  private:
   void report(Fault fault, const Use& use, const std::string& what) {
     findings_.push_back(
-        {fault, concat(order_.describe(use.launch), " ", verb(use.touch), " ",
+        {fault, concat(order_.describe(use.launch), " ", verb(use.effect), " ",
                        bytes_text({use.span->begin, use.span->end()}), " of '", array_.name, "', ", what)});
   }
 
@@ -56,14 +56,14 @@ class ArrayCheck {
     if (formed && room >= 0 && (s.count == 1 || (s.count - 1) <= room / s.pitch)) return true;
     const std::string runs = s.count == 1 ? "" : concat(s.count, " runs, ", s.pitch, " bytes apart, of ");
     findings_.push_back(
-        {Fault::kBounds, concat(order_.describe(use.launch), " ", verb(use.touch), " ", runs, s.width, " bytes from ",
+        {Fault::kBounds, concat(order_.describe(use.launch), " ", verb(use.effect), " ", runs, s.width, " bytes from ",
                                 s.begin, " on of '", array_.name, "', which has ", array_.bytes)});
     return false;
   }
 
   void check_hazards(const Use& use) {
     for (const Use& write : writes_) check_hazard(write, use);
-    if (use.touch == Touch::kRead) return;
+    if (use.effect == Effect::kRead) return;
     for (const Use& read : reads_) check_hazard(read, use);
   }
 
@@ -73,9 +73,9 @@ class ArrayCheck {
     if (!find_shared(*first.span, *second.span, shared)) return;
     const char* how = order_.before(second.launch, first.launch) ? "the plan has it after" : "nothing orders them";
     findings_.push_back(
-        {Fault::kHazard, concat(order_.describe(second.launch), " ", verb(second.touch), " ", bytes_text(shared),
+        {Fault::kHazard, concat(order_.describe(second.launch), " ", verb(second.effect), " ", bytes_text(shared),
                                 " of '", array_.name, "', which ", order_.describe(first.launch), " ",
-                                verb(first.touch), ": that must come before, and ", how)});
+                                verb(first.effect), ": that must come before, and ", how)});
   }
 
   // Only what is written by launches that come before counts.
@@ -95,7 +95,7 @@ class ArrayCheck {
 
   // A write of the whole array that comes after all uses so far stands for them: what follows it follows them.
   void remember(const Use& use) {
-    if (use.touch == Touch::kRead) {
+    if (use.effect == Effect::kRead) {
       reads_.push_back(use);
       return;
     }
@@ -106,7 +106,7 @@ class ArrayCheck {
       writes_.clear();
     }
     writes_.push_back(use);
-    if (use.touch != Touch::kWrite) return;
+    if (use.effect != Effect::kWrite) return;
     if (whole && std::ranges::all_of(all_writes_, behind)) all_writes_.clear();
     all_writes_.push_back(use);
   }
@@ -127,7 +127,7 @@ void check_accesses(const Step& step, const CheckOrder& order, std::vector<Findi
   for (uint32_t launch = 0; launch < step.launches.size(); ++launch) {
     for (const StepAccess& access : step.launches[launch].accesses) {
       if (access.array < checks.size()) {
-        checks[access.array].take({launch, access.touch, &access.span});
+        checks[access.array].take({launch, access.effect, &access.span});
       } else {
         findings.push_back({Fault::kBounds, concat(order.describe(launch), " touches array ", access.array,
                                                    ", the step has ", step.arrays.size())});

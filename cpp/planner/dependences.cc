@@ -41,7 +41,7 @@ class ArrayPast {
       }
     };
     add(writes_);
-    if (access.touch == Touch::kRead) {
+    if (access.effect == Effect::kRead) {
       reads_.push_back({launch, access.span});
       return;
     }

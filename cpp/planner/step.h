@@ -21,7 +21,7 @@ struct ByteSpan {
   int64_t end() const { return begin + (count - 1) * pitch + width; }
 };
 
-enum class Touch {
+enum class Effect {
   kRead,
   kWrite,   // all of the span, whatever it held
   kUpdate,  // read and written in place, or written somewhere in the span: the rest keeps its values
@@ -29,7 +29,7 @@ enum class Touch {
 
 struct StepAccess {
   uint32_t array;
-  Touch touch;
+  Effect effect;
   ByteSpan span;
 };
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices.chunks import cut
 from lane.devices.device import DeviceSequence
-from lane.devices.registry import DEFAULT, DEFAULT_DEVICE_OPTIONS, DEVICES, DeviceOptions
+from lane.devices.registry import DEFAULT, DEFAULT_DEVICE_OPTIONS, DEVICES, DeviceOptions, cpu_of
 from lane.graph.graph import Head
 from lane.models.recognise import Model
 from lane.models.step import MAX_CHUNK_ROWS
@@ -33,8 +34,8 @@ class Engine:
     ) -> None:
         self.checkpoint = checkpoint
         self.model = model
-        self.options = options
-        self.plan = compile_plan(model, (), options)
+        self.options = replace(options, cpu=cpu_of(device, device_options))
+        self.plan = compile_plan(model, (), self.options)
         self.device = DEVICES[device](checkpoint, self.plan, device_options)
         self._compiling = threading.Lock()
 

@@ -1,6 +1,6 @@
 """The pipeline: named passes in order, each verified at its end.
 
-    checkpoint ─► recognise ─► step ─► verify ─► link ─► schedule ─► streams ─► arena ─► check    form by form
+    checkpoint ─► recognise ─► step ─► verify ─► link ─► schedule ─► scratch ─► streams ─► arena ─► check    form by form
                             ─► pool ─► residence ─► placement ─► check                            for all together
                             ─► the frozen plan
 
@@ -27,9 +27,10 @@ from lane.plan.placement import Shared, place_buffers
 from lane.plan.plan import DECODE, FormKey, FormPlan, Plan
 from lane.plan.pool import constant_buffers, lay_pool, state_buffers
 from lane.plan.step_plan import DEFAULT_STEP, PlanOptions, choose_streams, lower, refuse_faults
+from lane.plan.workspace import CpuNumbers, cpu_workspace
 from lane.schedule.schedule import schedule_linked
 
-PASSES = ("step", "verify", "link", "schedule", "streams", "arena", "check", "pool", "residence", "placement")
+PASSES = ("step", "verify", "link", "schedule", "scratch", "streams", "arena", "check", "pool", "residence", "placement")
 
 Watch = Callable[[str], AbstractContextManager[object]]  # is given each pass's name, and entered while it runs
 
@@ -44,6 +45,7 @@ class Options:
 
     numerics: Numerics = Numerics.INT8
     step: PlanOptions = DEFAULT_STEP
+    cpu: CpuNumbers | None = None  # the CPU that it is for; none: launches have no scratch
     watch: Watch = _unwatched
 
 
@@ -85,6 +87,10 @@ def compile_form(model: Model, key: FormKey, options: Options) -> FormPlan:
         linked = link(graph, options.numerics)
     with watch("schedule"):
         scheduled = schedule_linked(graph, linked, options.numerics)
+    thread_bytes = 0
+    with watch("scratch"):
+        if options.cpu is not None:
+            scheduled, thread_bytes = cpu_workspace(scheduled, options.cpu)
     with watch("streams"):
         lowered = lower(scheduled, options.step)
         streams = choose_streams(lowered, options.step)
@@ -93,7 +99,7 @@ def compile_form(model: Model, key: FormKey, options: Options) -> FormPlan:
     with watch("check"):
         if options.step.checked:
             refuse_faults(lowered, streams, arena)
-    return FormPlan(key, graph, scheduled, streams, arena, {})
+    return FormPlan(key, graph, scheduled, streams, arena, {}, thread_bytes)
 
 
 def join_forms(model: Model, options: Options, forms: Mapping[FormKey, FormPlan], known: Plan | None) -> Plan:
@@ -111,7 +117,7 @@ def join_forms(model: Model, options: Options, forms: Mapping[FormKey, FormPlan]
             key: form if form.places else replace(form, places=place_buffers(form.schedule, form.arena, shared))
             for key, form in forms.items()
         }
-    plan = Plan(model, options.numerics, placed, pool, state, tuple(numbers))
+    plan = Plan(model, options.numerics, placed, pool, state, tuple(numbers), options.cpu)
     with watch("check"):
         if options.step.checked:
             refuse_misplaced(plan)
@@ -123,6 +129,6 @@ def number_matrices(forms: Iterable[FormPlan], known: tuple[Rows, ...]) -> dict[
     numbers = {rows: number for number, rows in enumerate(known)}
     for form in forms:
         for buffer in form.schedule.buffers.values():
-            if isinstance(buffer.tensor.placement, Rows):
-                numbers.setdefault(buffer.tensor.placement, len(numbers))
+            if buffer.rows is not None:
+                numbers.setdefault(buffer.rows, len(numbers))
     return numbers

@@ -19,14 +19,15 @@ from lane.devices.device import Array, DeviceError, Memory
 from lane.errors import LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
+from lane.launch.quantised import Component
 from lane.launch.record import F32, Launch, Numerics
-from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
 from lane.launch.table import COLUMNS, Elem, Space
+from lane.launch.words import buffer_row, launch_words
 from lane.limits import require_memory
 from lane.plan.plan import FormKey, FormPlan, Plan
 from lane.plan.pool import CHUNK_TOKENS, PoolPlan
-from lane.plan.step import Part, part_bytes
+from lane.plan.step import array_bytes
 from lane.quant.registry import format_named
 from lane.schedule.buffers import Fill
 
@@ -34,10 +35,8 @@ Words = npt.NDArray[np.int64]
 
 NAME = "cpu"
 
-_ARRAY_COLUMNS = COLUMNS[3:]
 _SPACE_NUMBER = {space: number for number, space in enumerate(Space)}
-_ELEM_NUMBER = {elem: number for number, elem in enumerate(Elem)}
-_DTYPES: Mapping[Part, type] = {Part.PLAIN: np.float32, Part.WORDS: np.int8, Part.SECOND: np.int8}
+_DTYPES: Mapping[Component, type] = {Component.WORDS: np.int8, Component.SECOND: np.int8}
 
 
 class CpuDevice:
@@ -45,17 +44,19 @@ class CpuDevice:
 
     name = NAME
 
-    def __init__(self, checkpoint: Checkpoint, plan: Plan, threads: int | None = None, isa: str | None = None) -> None:
+    def __init__(self, checkpoint: Checkpoint, plan: Plan) -> None:
         if _core.spec_hash() != spec_hash():
             raise DeviceError(
                 f"cpu: the extension was built for launch records {_core.spec_hash()}, "
                 f"lane's are {spec_hash()}: rebuild it"
             )
+        if plan.cpu is None:
+            raise DeviceError("cpu: a plan without the scratch of its launches, allowed one made for a CPU")
         _check_memory(plan)
         self.checkpoint = checkpoint
         self.plan = plan
-        self.threads = threads or len(os.sched_getaffinity(0))
-        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), isa)
+        self.threads = plan.cpu.threads
+        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), plan.cpu.isa)
         self.forms: dict[FormKey, int] = {}
         self.open_sequences = 0
         self._constants = 0  # of the pool's parts, how many are filled
@@ -68,8 +69,8 @@ class CpuDevice:
         self.program.grow_pool(plan.pool.total_bytes)
         self.program.grow_states(plan.state.total_bytes)
         for part in plan.pool.parts[self._constants :]:
-            placement = part.buffer.tensor.placement
-            assert isinstance(placement, Values)
+            placement = None if part.buffer.tensor is None else part.buffer.tensor.placement
+            assert isinstance(placement, Values), f"'{part.buffer}' has no values"
             array = np.ascontiguousarray(placement.array, np.float32).reshape(-1)
             self.program.write(_SPACE_NUMBER[Space.POOL], part.offset_bytes, array.view(np.uint8))
         self._constants = len(plan.pool.parts)
@@ -90,13 +91,14 @@ class CpuDevice:
             checkpoint=self.checkpoint.bytes,
             caches=self.open_sequences * self.plan.state.filled_bytes(Fill.ZERO),
             constants=self.plan.pool.total_bytes,
-            io=self.open_sequences * self.plan.state.filled_bytes(Fill.PARAM, Fill.COMPUTED),
+            io=self.open_sequences * self.plan.state.filled_bytes(Fill.PARAM, Fill.LOGITS),
             arena=self.plan.arena_bytes,
+            scratch=self.program.scratch_bytes,
         )
 
     def _add_matrix(self, rows: Rows) -> None:
         format = format_named(rows.format)
-        row_bytes = rows.cols // format.block_elems * format.block_bytes
+        row_bytes = rows.row_bytes
         runs = []
         for run in rows.runs:
             data = self.checkpoint.data(run.tensor)
@@ -108,10 +110,8 @@ class CpuDevice:
 
     def _add_form(self, form: FormPlan) -> int:
         index = {name: i for i, name in enumerate(form.schedule.buffers)}
-        words: list[int] = []
-        for item in form.schedule.executed():
-            words.append(KIND_NUMBER[type(item.launch)])
-            words += item.launch.encode(index.__getitem__)
+        launches = ((item.launch, next(iter(item.scratch), None)) for item in form.schedule.executed())
+        words = launch_words(launches, index.__getitem__)
         return int(self.program.add_form(table(form), np.array(words, np.int64), form.arena.total_bytes))
 
 
@@ -195,21 +195,21 @@ class CpuSequence:
         self._program.run_launches(self._device.forms[key], first, end, self._externals(key), state=self.state)
         self._device.checkpoint.require_whole()
 
-    def read(self, key: FormKey, buffer: str, part: Part = Part.PLAIN) -> Array:
+    def read(self, key: FormKey, buffer: str, component: Component = Component.PLAIN) -> Array:
         """One array of a buffer, flat."""
-        space, at, size_bytes, dtype = self._array(key, buffer, part)
+        space, at, size_bytes, dtype = self._array(key, buffer, component)
         if space is Space.EXTERNAL:
             return self._externals(key)[0].copy()
         return np.asarray(self._program.read(_SPACE_NUMBER[space], at, size_bytes, state=self.state)).view(dtype)
 
-    def write(self, key: FormKey, buffer: str, values: Array, part: Part = Part.PLAIN) -> None:
+    def write(self, key: FormKey, buffer: str, values: Array, component: Component = Component.PLAIN) -> None:
         """Writes one array of a buffer, whole."""
-        space, at, size_bytes, dtype = self._array(key, buffer, part)
+        space, at, size_bytes, dtype = self._array(key, buffer, component)
         data = np.ascontiguousarray(values, dtype).reshape(-1).view(np.uint8)
         if space is Space.POOL or len(data) != size_bytes:
             raise DeviceError(
-                f"cpu: write of {len(data)} bytes to '{buffer}' {part.value}, {size_bytes} bytes in the {space.value}; "
-                "allowed the whole of an array that is no constant"
+                f"cpu: write of {len(data)} bytes to '{buffer}' {component.value}, "
+                f"{size_bytes} bytes in the {space.value}; allowed the whole of an array that is no constant"
             )
         if space is Space.EXTERNAL:
             self._externals(key)[0][:] = data.view(np.float32)
@@ -231,13 +231,13 @@ class CpuSequence:
             self._device.open_sequences -= 1
             self.state = -1
 
-    def _array(self, key: FormKey, name: str, part: Part) -> tuple[Space, int, int, type]:
+    def _array(self, key: FormKey, name: str, component: Component) -> tuple[Space, int, int, type]:
         form = self._device.plan.form(key)
         buffer, place = form.schedule.buffers[name], form.places[name]
-        if place.space is Space.MATRIX or part not in place.offsets:
-            raise DeviceError(f"cpu: '{name}' has no array '{part.value}' to read or write, allowed an array it has")
-        dtype = np.int32 if buffer.elem is Elem.I32 else _DTYPES.get(part, np.float32)
-        return place.space, place.offsets[part], part_bytes(buffer, part, form.schedule.numerics), dtype
+        if place.space is Space.MATRIX or component not in place.offsets:
+            raise DeviceError(f"cpu: '{name}' has no array '{component.value}' to read or write, allowed an array it has")
+        dtype = np.int32 if buffer.elem is Elem.I32 else _DTYPES.get(component, np.float32)
+        return place.space, place.offsets[component], array_bytes(buffer, component), dtype
 
     def _externals(self, key: FormKey) -> list[F32]:
         """The arrays that a form writes for its caller: every row's logits, kept until the sequence is closed."""
@@ -277,13 +277,11 @@ def table(form: FormPlan) -> Words:
     rows = []
     for name, buffer in form.schedule.buffers.items():
         place = form.places[name]
-        columns = {"plain" if part is Part.MATRIX else part.value: at for part, at in place.offsets.items()}
-        arrays = (columns.get(column, -1) for column in _ARRAY_COLUMNS)
-        rows.append([_SPACE_NUMBER[place.space], _ELEM_NUMBER[buffer.elem], buffer.elems, *arrays])
+        rows.append(buffer_row(place.space, buffer.elem, buffer.elems, place.offsets))
     return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
 
 
 def _check_memory(plan: Plan) -> None:
     """Refuses what the machine cannot hold, before tables of that length are made."""
-    wanted = plan.pool.total_bytes + plan.state.total_bytes + plan.arena_bytes
+    wanted = plan.pool.total_bytes + plan.state.total_bytes + plan.arena_bytes + plan.scratch_bytes
     require_memory(f"cpu: {plan.model.context} positions", wanted)

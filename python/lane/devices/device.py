@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from lane.errors import LaneError
+from lane.launch.quantised import Component
 from lane.launch.record import F32, Launch
 from lane.plan.plan import FormKey, Plan
-from lane.plan.step import Part
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +35,7 @@ class Memory:
     constants: int
     io: int
     arena: int
+    scratch: int = 0  # of the device's threads, each for itself
 
     def parts(self) -> Mapping[str, int]:
         """The parts by name."""
@@ -74,10 +75,10 @@ class DeviceSequence(Protocol):
     def run_launches(self, key: FormKey, first: int, end: int) -> None:
         """Runs the launches [first, end) of a form, as its schedule executes them; arrays keep their values between."""
 
-    def read(self, key: FormKey, buffer: str, part: Part = Part.PLAIN) -> Array:
+    def read(self, key: FormKey, buffer: str, component: Component = Component.PLAIN) -> Array:
         """One array of a buffer of a form, flat, as it is now."""
 
-    def write(self, key: FormKey, buffer: str, values: Array, part: Part = Part.PLAIN) -> None:
+    def write(self, key: FormKey, buffer: str, values: Array, component: Component = Component.PLAIN) -> None:
         """Writes one array of a buffer, whole."""
 
     def profile(self, rows: int, pos: int) -> list[tuple[Launch, int]]:

@@ -18,19 +18,19 @@ from lane.devices.chunks import cut
 from lane.devices.device import Array, DeviceError, Memory
 from lane.graph.graph import Head
 from lane.graph.reference import Reference
-from lane.graph.tensor import Role, Rows, Values
-from lane.launch.projection import quantise, quantised_values
-from lane.launch.record import F32, F64, Launch, Numerics
+from lane.graph.tensor import Rows, Values
+from lane.launch.fields import Storage
+from lane.launch.quantised import Component, component_bytes, components, quantise, quantised_values
+from lane.launch.record import F32, F64, Launch
 from lane.launch.table import Elem
 from lane.models.recognise import Model
 from lane.plan.plan import DECODE, FormKey, Plan
-from lane.plan.step import Part
-from lane.schedule.buffers import Buffer
+from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
 
 NAME = "reference"
 
-DTYPES: Mapping[Elem, Any] = {Elem.F32: np.float32, Elem.I32: np.int32}
+DTYPES: Mapping[Elem, Any] = {Elem.F32: np.float32, Elem.I32: np.int32, Elem.F16: np.float16}
 
 
 class ReferenceDevice:
@@ -137,22 +137,24 @@ class ReferenceSequence:
         for item in launches[first:end]:
             item.launch.compute(memory)
 
-    def read(self, key: FormKey, buffer: str, part: Part = Part.PLAIN) -> Array:
+    def read(self, key: FormKey, buffer: str, component: Component = Component.PLAIN) -> Array:
         """One array of a buffer, flat."""
         memory = self._memory(key)
-        if part is Part.PLAIN:
+        if component is Component.PLAIN:
             return memory.plain(buffer).copy()
-        words, second, scales = quantise(memory.plain(buffer))
-        arrays: Mapping[Part, Array] = {Part.WORDS: words, Part.SECOND: second, Part.SCALES: scales}
-        if part not in arrays:
-            raise DeviceError(f"reference: '{buffer}' has no array '{part.value}' to read, allowed one it has")
-        return arrays[part]
+        if not memory.schedule.buffers[buffer].quant or component not in memory.quantised_arrays(buffer):
+            raise DeviceError(f"reference: '{buffer}' has no array '{component.value}' to read, allowed one it has")
+        return memory.quantised_arrays(buffer)[component].copy()
 
-    def write(self, key: FormKey, buffer: str, values: Array, part: Part = Part.PLAIN) -> None:
-        """Writes the plain values of a buffer, whole; the quantised form follows from them."""
-        if part is not Part.PLAIN:
-            raise DeviceError(f"reference: write to '{buffer}' {part.value}, allowed to its plain values")
-        self._memory(key).plain(buffer)[:] = values
+    def write(self, key: FormKey, buffer: str, values: Array, component: Component = Component.PLAIN) -> None:
+        """Writes one array of a buffer, whole."""
+        memory = self._memory(key)
+        if component is Component.PLAIN:
+            memory.plain(buffer)[:] = values
+            return
+        if not memory.schedule.buffers[buffer].quant or component not in memory.quantised_arrays(buffer):
+            raise DeviceError(f"reference: '{buffer}' has no array '{component.value}' to write, allowed one it has")
+        memory.quantised_arrays(buffer)[component][:] = values
 
     def profile(self, rows: int, pos: int) -> list[tuple[Launch, int]]:
         """Each launch and the nanoseconds that its definition took."""
@@ -203,9 +205,12 @@ class ScheduleMemory:
         self.schedule = schedule
         self._read_matrix = read_matrix
         self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._quantised: dict[str, dict[Component, npt.NDArray[Any]]] = {}
         for buffer in schedule.buffers.values():
             if not buffer.is_matrix:
                 self._arrays[buffer.name] = self._make(buffer, states)
+            if buffer.quant:
+                self._quantised[buffer.name] = self._make_quantised(buffer)
 
     def set_inputs(self, tokens: Sequence[int], pos: int) -> None:
         """Gives the step its tokens and the position of the first."""
@@ -218,6 +223,7 @@ class ScheduleMemory:
         for item in self.schedule.executed():
             item.launch.compute(self)
         logits = self.schedule.buffers[self.schedule.io.logits].tensor
+        assert logits is not None, "logits are a tensor of the graph"
         return self.plain(self.schedule.io.logits).astype(np.float64).reshape(logits.rows, logits.cols)
 
     def plain(self, name: str) -> npt.NDArray[Any]:
@@ -226,22 +232,49 @@ class ScheduleMemory:
 
     def quantised(self, name: str) -> F64:
         """The values that the quantised form stands for."""
-        words, second, scales = quantise(self.plain(name))
-        return quantised_values(words, second if self.numerics is Numerics.INT8X2 else None, scales)
+        arrays = self.quantised_arrays(name)
+        return quantised_values(arrays[Component.WORDS], arrays.get(Component.SECOND), arrays[Component.SCALES])
+
+    def quantised_arrays(self, name: str) -> Mapping[Component, npt.NDArray[Any]]:
+        """The arrays of a tensor's quantised form."""
+        return self._quantised[name]
+
+    def quantise(self, name: str, values: F32, start: int = 0) -> None:
+        """Stores values from element `start` on in the quantised form."""
+        made = dict(zip((Component.WORDS, Component.SECOND, Component.SCALES), quantise(values), strict=True))
+        for component, array in self._quantised[name].items():
+            at = _at(component, start)
+            array[at : at + made[component].size] = made[component]
 
     def matrix(self, name: str) -> F64:
         """A matrix's dequantised values, rows × cols."""
-        placement = self.schedule.buffers[name].tensor.placement
-        assert isinstance(placement, Rows)
-        return self._read_matrix(placement)
+        rows = self.schedule.buffers[name].rows
+        assert rows is not None, f"'{name}' has no checkpoint rows"
+        return self._read_matrix(rows)
 
     def _make(self, buffer: Buffer, states: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
         if buffer.base is not None:
             return self._arrays[buffer.base][buffer.offset : buffer.offset + buffer.elems]
-        if isinstance(buffer.tensor.placement, Values):
+        if buffer.tensor is not None and isinstance(buffer.tensor.placement, Values):
             return buffer.tensor.placement.array.reshape(-1)
-        if buffer.tensor.role is Role.STATE:
+        if buffer.fill is Fill.ZERO:
             return states.setdefault(buffer.name, np.zeros(buffer.elems, DTYPES[buffer.elem]))
-        if buffer.tensor.role is Role.PARAM:
+        if buffer.fill in (Fill.PARAM, Fill.COUNTER):
             return np.zeros(buffer.elems, DTYPES[buffer.elem])
         return np.full(buffer.elems, np.nan, DTYPES[buffer.elem])
+
+    def _make_quantised(self, buffer: Buffer) -> dict[Component, npt.NDArray[Any]]:
+        if buffer.base is not None:
+            base = self._quantised[buffer.base]
+            return {c: array[(at := _at(c, buffer.offset)) : at + _at(c, buffer.elems)] for c, array in base.items()}
+        arrays: dict[Component, npt.NDArray[Any]] = {}
+        for component in components(Storage.QUANT, self.numerics):
+            dtype = np.float32 if component is Component.SCALES else np.int8
+            arrays[component] = np.zeros(_at(component, buffer.elems), dtype)
+        arrays[Component.SCALES][:] = np.nan  # what no launch wrote is not a number
+        return arrays
+
+
+def _at(component: Component, elems: int) -> int:
+    """Which of an array's elements the values from element `elems` on begin at."""
+    return component_bytes(component, elems) // (4 if component is Component.SCALES else 1)

@@ -11,6 +11,7 @@ from lane.devices.cpu import CpuDevice
 from lane.devices.device import Device
 from lane.devices.reference import ReferenceDevice
 from lane.plan.plan import Plan
+from lane.plan.workspace import CpuNumbers, cpu_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,13 @@ class DeviceOptions:
 DEFAULT_DEVICE_OPTIONS = DeviceOptions()
 
 
+def cpu_of(device: str, options: DeviceOptions) -> CpuNumbers | None:
+    """The CPU that a device's plans are made for; none: it is no CPU."""
+    return cpu_numbers(options.threads) if device == cpu.NAME else None
+
+
 DEVICES: Mapping[str, Callable[[Checkpoint, Plan, DeviceOptions], Device]] = {
-    cpu.NAME: lambda checkpoint, plan, options: CpuDevice(checkpoint, plan, options.threads),
+    cpu.NAME: lambda checkpoint, plan, options: CpuDevice(checkpoint, plan),
     reference.NAME: lambda checkpoint, plan, options: ReferenceDevice(checkpoint, plan),
 }
 

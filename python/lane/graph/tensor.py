@@ -9,6 +9,7 @@ from functools import cached_property
 
 from lane.launch.record import F32
 from lane.launch.table import Elem
+from lane.quant.registry import format_named
 
 
 class Role(enum.Enum):
@@ -40,6 +41,16 @@ class Rows:
     rows: int
     cols: int
     runs: tuple[Run, ...]
+
+    @property
+    def row_bytes(self) -> int:
+        """The checkpoint's bytes of one row."""
+        return format_named(self.format).bytes_of(self.cols)
+
+    @property
+    def size_bytes(self) -> int:
+        """The checkpoint's bytes of all rows."""
+        return self.rows * self.row_bytes
 
 
 class Values:

@@ -5,33 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from lane.launch.fields import QuantStore, Read, WriteQuant
 from lane.launch.meaning.elementwise import BinaryOp, UnaryOp, activate, combine, gated
-from lane.launch.record import Launch, Memory, Read, Write
+from lane.launch.record import Launch, Memory, read_values, store_values
+
+ACTIVATION_OPERATIONS = 8  # that an activation is taken to be worth
 
 
 @dataclass(frozen=True)
 class Binary(Launch):
-    """out = a op b; with `row`, b is one row of `cols` values broadcast over a's rows."""
+    """out = a op b; with `row`, b is one row of `cols` values broadcast over a's rows; with `gate`, b goes through it."""
 
     kind: ClassVar[str] = "binary"
 
     op: BinaryOp
     a: Read
     b: Read
-    out: Write
+    out: WriteQuant
     n: int
     cols: int
     row: bool = False
+    gate: UnaryOp | None = None
+    store_quant: QuantStore | None = None
 
     def compute(self, memory: Memory) -> None:
-        a = memory.plain(self.a)[: self.n].astype(np.float64).reshape(-1, self.cols)
-        b = memory.plain(self.b)[: self.cols if self.row else self.n].astype(np.float64).reshape(-1, self.cols)
-        memory.plain(self.out)[: self.n] = combine(self.op, a, b).reshape(-1)
+        a = read_values(memory, self.a, self.n).reshape(-1, self.cols)
+        b = read_values(memory, self.b, self.cols if self.row else self.n).reshape(-1, self.cols)
+        if self.gate is not None:
+            b = activate(self.gate, b)
+        store_values(memory, self.out, combine(self.op, a, b), self.store_quant)
 
-    def operations(self) -> int:
-        return self.n
+    def operations(self, position: int | None = None) -> int:
+        return self.n * (1 if self.gate is None else 1 + ACTIVATION_OPERATIONS)
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,15 @@ class Scale(Launch):
     kind: ClassVar[str] = "scale"
 
     x: Read
-    y: Write
+    y: WriteQuant
     n: int
     c: float
+    store_quant: QuantStore | None = None
 
     def compute(self, memory: Memory) -> None:
-        memory.plain(self.y)[: self.n] = memory.plain(self.x)[: self.n].astype(np.float64) * self.c
+        store_values(memory, self.y, read_values(memory, self.x, self.n) * self.c, self.store_quant)
 
-    def operations(self) -> int:
+    def operations(self, position: int | None = None) -> int:
         return self.n
 
 
@@ -60,16 +66,16 @@ class Unary(Launch):
 
     op: UnaryOp
     x: Read
-    y: Write
+    y: WriteQuant
     n: int
     c: float = 0.0
+    store_quant: QuantStore | None = None
 
     def compute(self, memory: Memory) -> None:
-        x = memory.plain(self.x)[: self.n].astype(np.float64)
-        memory.plain(self.y)[: self.n] = activate(self.op, x, self.c)
+        store_values(memory, self.y, activate(self.op, read_values(memory, self.x, self.n), self.c), self.store_quant)
 
-    def operations(self) -> int:
-        return 8 * self.n
+    def operations(self, position: int | None = None) -> int:
+        return ACTIVATION_OPERATIONS * self.n
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,13 @@ class SwiGlu(Launch):
 
     gate: Read
     up: Read
-    y: Write
+    y: WriteQuant
     n: int
+    store_quant: QuantStore | None = None
 
     def compute(self, memory: Memory) -> None:
-        gate = memory.plain(self.gate)[: self.n].astype(np.float64)
-        up = memory.plain(self.up)[: self.n].astype(np.float64)
-        memory.plain(self.y)[: self.n] = gated(UnaryOp.SILU, gate, up)
+        gate, up = read_values(memory, self.gate, self.n), read_values(memory, self.up, self.n)
+        store_values(memory, self.y, gated(UnaryOp.SILU, gate, up), self.store_quant)
 
-    def operations(self) -> int:
-        return 9 * self.n
+    def operations(self, position: int | None = None) -> int:
+        return (1 + ACTIVATION_OPERATIONS) * self.n

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from lane.launch.attention import Attention, Rope
-from lane.launch.data import Gather, SetRow, Slice, View
+from lane.launch.attention import Attention, Rope, RopeParts
+from lane.launch.data import Gather, Join, SetRow, Slice, View
 from lane.launch.elementwise import Binary, Scale, SwiGlu, Unary
+from lane.launch.fold import Fold
 from lane.launch.norm import Norm
-from lane.launch.projection import Gemv, Quant
+from lane.launch.projection import GemmParts, Gemv, GemvF32, GemvGlu, HeadGemv, Quant
 from lane.launch.record import Launch
 from lane.launch.step import ArgMax
 
@@ -25,6 +26,13 @@ KINDS: tuple[type[Launch], ...] = (
     Attention,
     ArgMax,
     Slice,
+    GemvF32,
+    GemmParts,
+    GemvGlu,
+    HeadGemv,
+    RopeParts,
+    Join,
+    Fold,
 )
 
 KIND_NUMBER: dict[type[Launch], int] = {kind: i for i, kind in enumerate(KINDS)}

@@ -1,9 +1,8 @@
 """How a form's buffers reach a runtime: one row of 64-bit words a buffer.
 
 A row's columns: the space its bytes lie in, its element type, its length in elements, then the byte offset of each
-array it has (-1: it has none): plain values; words, second words, scales and word sums of the quantised form (sums: one
-i16 per 16 words; under int8x2 those of the second words follow them). In the space MATRIX the column `plain` is the
-index of a matrix, in EXTERNAL that of an array that the caller binds for the run.
+array it has (-1: it has none): plain values; words, second words and scales of the quantised form. In the space MATRIX
+the column `plain` is the index of a matrix, in EXTERNAL that of an array that the caller binds for the run.
 """
 
 from __future__ import annotations
@@ -32,6 +31,6 @@ class Elem(enum.Enum):
 
 ELEM_BYTES = {Elem.F32: 4, Elem.I32: 4, Elem.F16: 2, Elem.BF16: 2}
 
-COLUMNS = ("space", "elem", "length", "plain", "words", "second", "scales", "sums")
+COLUMNS = ("space", "elem", "length", "plain", "words", "second", "scales")
 
 ALIGNMENT_BYTES = 64  # of every array in the arena and the pool: a cache line

@@ -17,7 +17,26 @@ class Tile:
     why: str
 
 
-TILES: tuple[Tile, ...] = (Tile("warp_threads", 32, "threads that run in step on every CUDA device"),)
+# What the CPU's kernels take at once, and what makes a task of theirs.
+CPU_TILES: tuple[Tile, ...] = (
+    Tile("cpu_panel_cols", 16, "matrix rows of a GEMM panel: two vectors of eight, or one of sixteen, for each of four sums"),
+    Tile("cpu_tile_streams", 4, "word rows of a GEMM tile: with a panel's two vectors, sums that fit sixteen registers"),
+    Tile("cpu_float_cols", 4, "matrix rows that a float tile multiplies at once: folded four at a time, as long streams"),
+    Tile("cpu_row_tile", 24, "rows that stay in the second cache while a float panel is multiplied: a multiple of three"),
+    Tile("cpu_float_panel_cols", 64, "matrix rows of a float task: many, so that its other side is read from afar seldom"),
+    Tile("cpu_decoded_panel_cols", 16, "matrix rows of a task whose format is decoded first: its thread holds them in f32"),
+    Tile("cpu_gemv_rows", 3, "rows from which on unpacking a panel once beats unpacking a chunk a row"),
+    Tile("cpu_row_step", 16, "matrix rows that a GEMV task is a multiple of: whole cache lines of its result"),
+    Tile("cpu_tasks_per_thread", 8, "tasks that a thread should find, so that the others make up for a late one"),
+    Tile("cpu_task_bytes", 8192, "matrix bytes of the least GEMV task: a microsecond, so that taking it costs little"),
+    Tile("cpu_task_elems", 8192, "values of an elementwise task: some microseconds, a multiple of a quantised block"),
+    Tile("cpu_span_chunk", 64, "cached positions whose softmax is taken on its own, then merged"),
+    Tile("cpu_task_queries", 48, "queries of an attention task: enough that keys and values are used while cached"),
+    Tile("cpu_task_rows", 16, "rows of an attention task at most, however few heads share a key"),
+    Tile("cpu_split_rows", 4, "rows up to which an attention's chunks are tasks of their own"),
+)
+
+TILES: tuple[Tile, ...] = (Tile("warp_threads", 32, "threads that run in step on every CUDA device"), *CPU_TILES)
 
 
 def tile(name: str) -> int:

@@ -7,7 +7,7 @@ such reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +16,33 @@ from lane.graph import ops as g
 from lane.graph.graph import StepGraph
 from lane.graph.tensor import Role, Rows, Tensor
 from lane.launch import attention, data, elementwise, norm, projection, step
-from lane.launch.record import QUANT_BLOCK_ELEMS, Launch, Numerics
+from lane.launch.fields import Access, Mode, Storage
+from lane.launch.quantised import QUANT_BLOCK_ELEMS
+from lane.launch.record import Dest, Launch, Numerics
+from lane.launch.table import Elem
 
 FLOAT_FORMATS = ("F32", "F16", "BF16")  # multiply float activations under every numerics
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A launch and the indices of the graph's ops that it computes, sorted (none: a form another launch needs)."""
+    """A launch and the indices of the graph's ops that it computes, sorted (none: a form another launch needs).
+
+    `scratch` names the arrays that it has for itself while it runs, `counters` those that it leaves as it finds them.
+    """
 
     launch: Launch
     ops: tuple[int, ...]
+    scratch: tuple[str, ...] = ()
+    counters: tuple[str, ...] = ()
+
+    def accesses(self) -> Iterator[Access]:
+        """Every tensor touched, those that the launch has for itself last."""
+        yield from self.launch.accesses()
+        for name in self.scratch:
+            yield Access(name, Storage.PLAIN, Mode.WRITE)
+        for name in self.counters:
+            yield Access(name, Storage.PLAIN, Mode.UPDATE, elems=(Elem.I32,))
 
 
 class Linker:
@@ -102,10 +118,9 @@ def _read_row(s: Linker, op: g.ReadRow, i: int) -> None:
 
 
 def _write_rows(s: Linker, op: g.WriteRows, i: int) -> None:
-    if op.pos is None:
-        raise s.no_launch(op, f"rows are written at the fixed row {op.row}; set_row takes a position")
     src = s.tensor(op.src)
-    s.emit(data.SetRow(op.table, op.pos, op.src, src.cols, src.rows), i)
+    row = op.row if op.pos is None else None
+    s.emit(data.SetRow(op.table, op.pos, op.src, src.cols, src.rows, row), i)
 
 
 def _slice(s: Linker, op: g.Slice, i: int) -> None:
@@ -121,7 +136,7 @@ def _matmul(s: Linker, op: g.MatMul, i: int) -> None:
     quant = s.numerics is not Numerics.PRECISE and w.placement.format not in FLOAT_FORMATS
     if quant:
         s.quantise(op.x, op)
-    s.emit(projection.Gemv(op.x, op.w, op.out, x.cols, w.rows, x.rows, quant), i)
+    s.emit(projection.Gemv(op.x, op.w, Dest(op.out), x.cols, w.rows, x.rows, quant), i)
 
 
 def _rms_norm(s: Linker, op: g.RmsNorm, i: int) -> None:
@@ -153,7 +168,8 @@ def _swiglu(s: Linker, op: g.SwiGlu, i: int) -> None:
 def _rotate(s: Linker, op: g.Rotate, i: int) -> None:
     x = s.tensor(op.x)
     per_row, half = x.cols // op.hd, s.tensor(op.cos).cols
-    s.emit(attention.Rope(op.x, op.cos, op.sin, op.pos, op.out, x.rows * per_row, per_row, op.hd, half, op.layout), i)
+    y, heads = Dest(op.out), x.rows * per_row
+    s.emit(attention.Rope(op.x, op.cos, op.sin, op.pos, y, heads, per_row, op.hd, half, op.layout), i)
 
 
 def _attention(s: Linker, op: g.Attention, i: int) -> None:

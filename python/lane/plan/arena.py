@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lane import _core
+from lane.launch.quantised import Component
 from lane.launch.table import ALIGNMENT_BYTES
-from lane.plan.step import LoweredStep, Part
+from lane.plan.step import LoweredStep
 
 STRATEGIES = tuple(_core.arena_strategies())
 
@@ -22,7 +23,7 @@ class Placed:
     """One array of a buffer and where it lies."""
 
     buffer: str
-    part: Part
+    component: Component
     size_bytes: int
     offset_bytes: int
 
@@ -36,11 +37,11 @@ class ArenaPlan:
     lower_bound_bytes: int
     optimal: bool
     strategy: str
-    _offsets: Mapping[tuple[str, Part], int] = field(repr=False)
+    _offsets: Mapping[tuple[str, Component], int] = field(repr=False)
 
-    def offset(self, buffer: str, part: Part) -> int:
-        """The byte offset of an array; -1: the buffer has none of this part in the arena."""
-        return self._offsets.get((buffer, part), -1)
+    def offset(self, buffer: str, component: Component) -> int:
+        """The byte offset of an array; -1: the buffer has no such array in the arena."""
+        return self._offsets.get((buffer, component), -1)
 
 
 def place_arrays(lowered: LoweredStep, streams: _core.StreamPlan, strategies: Sequence[str] = STRATEGIES) -> ArenaPlan:
@@ -49,9 +50,9 @@ def place_arrays(lowered: LoweredStep, streams: _core.StreamPlan, strategies: Se
     answer = _core.plan_arena(problem, list(strategies))
     arrays = []
     for index, offset in zip(indices, answer.offsets, strict=True):
-        buffer, part = lowered.arrays[index]
-        arrays.append(Placed(buffer.name, part, lowered.sizes_bytes[index], int(offset)))
-    offsets = {(array.buffer, array.part): array.offset_bytes for array in arrays}
+        buffer, component = lowered.arrays[index]
+        arrays.append(Placed(buffer.name, component, lowered.sizes_bytes[index], int(offset)))
+    offsets = {(array.buffer, array.component): array.offset_bytes for array in arrays}
     return ArenaPlan(
         tuple(arrays), answer.total_bytes, answer.lower_bound_bytes, answer.optimal, answer.strategy, offsets
     )

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 from lane import _core
 from lane.errors import LaneError
-from lane.graph.tensor import Rows
+from lane.launch.quantised import Component
 from lane.launch.table import ALIGNMENT_BYTES, Space
 from lane.plan.arena import ArenaPlan
 from lane.plan.placement import Place
 from lane.plan.plan import FormPlan, Plan
-from lane.plan.step import LoweredStep, Part, part_bytes
+from lane.plan.step import LoweredStep, array_bytes
 from lane.schedule.buffers import Buffer
 
 
 def check_step(lowered: LoweredStep, streams: _core.StreamPlan, arena: ArenaPlan) -> list[_core.Finding]:
     """What is wrong with a form's plan. Arrays that live across steps are the pool's account, not this one's."""
-    offsets = [arena.offset(buffer.name, part) for buffer, part in lowered.arrays]
+    offsets = [arena.offset(buffer.name, component) for buffer, component in lowered.arrays]
     return _core.check_plan(lowered.step, streams, ALIGNMENT_BYTES, arena.total_bytes, 0, offsets)
 
 
@@ -53,19 +53,19 @@ def _faults(buffer: Buffer, form: FormPlan, plan: Plan) -> Iterator[str]:
         Space.STATE: plan.state.total_bytes,
     }
     room = rooms[place.space]
-    for part, at in place.offsets.items():
-        size_bytes = part_bytes(buffer, part, form.schedule.numerics)
+    for component, at in place.offsets.items():
+        size_bytes = array_bytes(buffer, component)
         if at < 0 or at + size_bytes > room:
             where = f"bytes {at} to {at + size_bytes} of the {place.space.value}"
-            yield f"found {part.value} in {where}, allowed 0 to {room}"
+            yield f"found {component.value} in {where}, allowed 0 to {room}"
         if buffer.base is None and at % ALIGNMENT_BYTES:
-            yield f"found {part.value} at byte {at}, allowed a multiple of {ALIGNMENT_BYTES}"
-    for part in (p for p, has in ((Part.PLAIN, buffer.plain), (Part.WORDS, buffer.quant)) if has):
-        if part not in place.offsets:
-            yield f"found no bytes of its {part.value}, allowed some"
+            yield f"found {component.value} at byte {at}, allowed a multiple of {ALIGNMENT_BYTES}"
+    for component in (c for c, has in ((Component.PLAIN, buffer.plain), (Component.WORDS, buffer.quant)) if has):
+        if component not in place.offsets:
+            yield f"found no bytes of its {component.value}, allowed some"
 
 
 def _matrix_faults(buffer: Buffer, place: Place, plan: Plan) -> Iterator[str]:
-    number, rows = place.offsets[Part.MATRIX], buffer.tensor.placement
-    if not isinstance(rows, Rows) or not 0 <= number < len(plan.matrices) or plan.matrices[number] != rows:
+    number = place.offsets[Component.MATRIX]
+    if buffer.rows is None or not 0 <= number < len(plan.matrices) or plan.matrices[number] != buffer.rows:
         yield f"found matrix number {number}, allowed that of its rows among {len(plan.matrices)}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lane.launch.data import View
-from lane.launch.record import Form
+from lane.launch.fields import Storage
 from lane.link.link import Linked
 from lane.plan.chips import Chip
 from lane.schedule.schedule import Schedule
@@ -29,7 +29,7 @@ def launch_cost(item: Linked, schedule: Schedule, chip: Chip) -> LaunchCost:
     """The cost of one launch; a view costs nothing."""
     if isinstance(item.launch, View):
         return LaunchCost(0.0, 0.0)
-    quantised = any(access.form is Form.QUANT for access in item.launch.accesses())
+    quantised = any(access.storage is Storage.QUANT for access in item.launch.accesses())
     rate = chip.int8_rate if quantised else chip.f32_rate
     busy_us = 1e6 * max(schedule.bytes_moved(item) / chip.bandwidth, item.launch.operations() / rate)
     alone_us = max(chip.launch_us, busy_us)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows
-from lane.launch.record import Numerics
+from lane.launch.quantised import Component
 from lane.launch.table import Space
 from lane.plan.arena import ArenaPlan
 from lane.plan.pool import PoolPlan, is_constant
-from lane.plan.step import Part, is_step_local, part_spans
-from lane.schedule.buffers import Buffer
+from lane.plan.step import places_of
+from lane.schedule.buffers import Buffer, Fill
 from lane.schedule.schedule import Schedule
 
 
@@ -25,7 +25,7 @@ class Place:
     """A space and the byte offset of each array in it; of a matrix its number, of an external array its order."""
 
     space: Space
-    offsets: Mapping[Part, int]
+    offsets: Mapping[Component, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +45,19 @@ def place_buffers(schedule: Schedule, arena: ArenaPlan, shared: Shared) -> Mappi
             places[buffer.name] = _place(buffer, schedule, arena, shared)
     for buffer in schedule.buffers.values():
         if buffer.base is not None:
-            base = schedule.buffers[buffer.base]
-            places[buffer.name] = _within(buffer, base, places[buffer.base], schedule.numerics)
+            base = places[buffer.base]
+            places[buffer.name] = Place(base.space, places_of(buffer, base.offsets))
     return {name: places[name] for name in schedule.buffers}
 
 
 def _place(buffer: Buffer, schedule: Schedule, arena: ArenaPlan, shared: Shared) -> Place:
-    if isinstance(buffer.tensor.placement, Rows):
-        return Place(Space.MATRIX, {Part.MATRIX: shared.matrices[buffer.tensor.placement]})
-    if buffer.name == schedule.io.logits and schedule.head is Head.ALL and schedule.rows > 1:
-        return Place(Space.EXTERNAL, {Part.PLAIN: 0})
-    if is_step_local(buffer, schedule):
-        offsets = {part: arena.offset(buffer.name, part) for part in Part}
-        return Place(Space.ARENA, {part: at for part, at in offsets.items() if at >= 0})
+    if buffer.rows is not None:
+        return Place(Space.MATRIX, {Component.MATRIX: shared.matrices[buffer.rows]})
+    if buffer.fill is Fill.LOGITS and schedule.head is Head.ALL and schedule.rows > 1:
+        return Place(Space.EXTERNAL, {Component.PLAIN: 0})
+    if buffer.is_step_local:
+        offsets = {component: arena.offset(buffer.name, component) for component in Component}
+        return Place(Space.ARENA, {component: at for component, at in offsets.items() if at >= 0})
     if is_constant(buffer):
-        return Place(Space.POOL, {Part.PLAIN: shared.pool.offset(buffer)})
-    return Place(Space.STATE, {Part.PLAIN: shared.state.offset(buffer)})
-
-
-def _within(buffer: Buffer, base: Buffer, place: Place, numerics: Numerics) -> Place:
-    """The place of a view: every array of the tensor from the view's first element on."""
-    offsets = {}
-    for part, at in place.offsets.items():
-        span = next(iter(part_spans(buffer.offset, buffer.elems, base, part, numerics)))
-        offsets[part] = at + span.begin
-    return Place(place.space, offsets)
+        return Place(Space.POOL, {Component.PLAIN: shared.pool.offset(buffer)})
+    return Place(Space.STATE, {Component.PLAIN: shared.state.offset(buffer)})

@@ -21,6 +21,7 @@ from lane.plan.arena import ArenaPlan
 from lane.plan.placement import Place
 from lane.plan.pool import PoolPlan
 from lane.plan.residence import Matrix, matrices, order_to_move
+from lane.plan.workspace import CpuNumbers
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 
@@ -61,6 +62,7 @@ class FormPlan:
     streams: _core.StreamPlan
     arena: ArenaPlan
     places: Mapping[str, Place]
+    thread_bytes: int = 0  # of each thread, on a CPU
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Plan:
     pool: PoolPlan
     state: PoolPlan
     matrices: tuple[Rows, ...]
+    cpu: CpuNumbers | None = None  # the CPU that it is for
 
     def form(self, key: FormKey) -> FormPlan:
         """A form of the plan; UsageError for one that was not compiled."""
@@ -99,12 +102,17 @@ class Plan:
         """Of the largest form."""
         return max(form.arena.total_bytes for form in self.forms.values())
 
+    @property
+    def scratch_bytes(self) -> int:
+        """What a CPU's threads have for themselves, all together."""
+        return 0 if self.cpu is None else self.cpu.threads * max(form.thread_bytes for form in self.forms.values())
+
     @cached_property
     def can_rewind(self) -> bool:
         """Whether a sequence can be taken up again at an earlier position: all it carries is rows by position, which
         later steps write anew before they read them."""
         carried = (part.buffer.tensor for part in self.state.parts if part.buffer.fill is Fill.ZERO)
-        return all(tensor.rows == self.model.context for tensor in carried)
+        return all(tensor is not None and tensor.rows == self.model.context for tensor in carried)
 
     @cached_property
     def move_order(self) -> tuple[Matrix, ...]:

@@ -85,12 +85,12 @@ def state_buffers(schedules: Sequence[Schedule]) -> list[Buffer]:
     The decode form is the first.
     """
     decode = schedules[0]
-    logits = decode.buffers[decode.io.logits]
     token = decode.buffers[decode.io.token].tensor
     tokens = Buffer(CHUNK_TOKENS, MAX_CHUNK_ROWS, Elem.I32, Fill.PARAM, True, False, token)
-    kept = (Fill.PARAM, Fill.ZERO)
+    kept = (Fill.PARAM, Fill.ZERO, Fill.COUNTER)
+    logits = (buffer for buffer in decode.buffers.values() if buffer.fill is Fill.LOGITS)
     own, *others = ([b for b in schedule.buffers.values() if b.fill in kept] for schedule in schedules)
-    return _first_of_each([*own, logits, tokens, *chain.from_iterable(others)])
+    return _first_of_each([*own, *logits, tokens, *chain.from_iterable(others)])
 
 
 def _first_of_each(buffers: Iterable[Buffer]) -> list[Buffer]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from lane import _core
 from lane.graph.tensor import Rows
-from lane.launch.record import Form
 from lane.plan.pool import aligned_bytes
 from lane.quant.registry import format_named
 from lane.schedule.schedule import Schedule
@@ -47,13 +46,7 @@ def device_bytes(rows: Rows) -> int:
     """The bytes that a matrix takes of a device's pool. Q8_0 lies split, words and scales apart, in as many bytes."""
     format = format_named(rows.format)
     staged = 0 if format.block_elems == 1 or rows.format == "Q8_0" else STAGED_BYTES
-    return aligned_bytes(checkpoint_bytes(rows) + staged)
-
-
-def checkpoint_bytes(rows: Rows) -> int:
-    """The bytes of a matrix as the checkpoint holds it."""
-    format = format_named(rows.format)
-    return rows.rows * (rows.cols // format.block_elems * format.block_bytes)
+    return aligned_bytes(rows.size_bytes + staged)
 
 
 def matrices(schedules: Iterable[Schedule], decode: Schedule) -> list[Matrix]:
@@ -61,14 +54,13 @@ def matrices(schedules: Iterable[Schedule], decode: Schedule) -> list[Matrix]:
     names: dict[Rows, str] = {}
     for schedule in (decode, *schedules):
         for buffer in schedule.buffers.values():
-            placement = buffer.tensor.placement
-            if isinstance(placement, Rows):
-                names.setdefault(placement, buffer.name)
+            if buffer.rows is not None:
+                names.setdefault(buffer.rows, buffer.name)
     read = _bytes_read(decode)
     found = []
     for rows, name in names.items():
         size_bytes = device_bytes(rows)
-        found.append(Matrix(name, rows, size_bytes, size_bytes * read.get(rows, 0) / checkpoint_bytes(rows)))
+        found.append(Matrix(name, rows, size_bytes, size_bytes * read.get(rows, 0) / rows.size_bytes))
     return found
 
 
@@ -76,9 +68,9 @@ def _bytes_read(decode: Schedule) -> Mapping[Rows, int]:
     read: dict[Rows, int] = {}
     for item in decode.executed():
         for access in item.launch.accesses():
-            placement = decode.buffers[access.name].tensor.placement
-            if access.form is Form.MATRIX and isinstance(placement, Rows):
-                read[placement] = read.get(placement, 0) + decode.access_bytes(access, item)
+            rows = decode.buffers[access.name].rows
+            if rows is not None:
+                read[rows] = read.get(rows, 0) + decode.access_bytes(access)
     return read
 
 

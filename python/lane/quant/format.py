@@ -47,6 +47,10 @@ class Format:
     def block_bytes(self) -> int:
         return self.layout.itemsize
 
+    def bytes_of(self, elems: int) -> int:
+        """The bytes of `elems` values, which are whole blocks: of a row, of whole rows."""
+        return elems // self.block_elems * self.block_bytes
+
     def decode(self, rows: Bytes) -> Values:
         """(rows, row_bytes) bytes as (rows, cols) float32 values; UsageError if a row is not whole blocks."""
         if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] % self.block_bytes:

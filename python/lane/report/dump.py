@@ -48,7 +48,7 @@ def _arena(plan: Plan, form: FormPlan) -> str:
     def lines() -> Iterator[str]:
         yield f"arena {arena.total_bytes} bytes, lower bound {arena.lower_bound_bytes}, by {arena.strategy}"
         for array in arena.arrays:
-            yield f"{array.offset_bytes:10d} {array.size_bytes:10d} {array.buffer} {array.part.value}"
+            yield f"{array.offset_bytes:10d} {array.size_bytes:10d} {array.buffer} {array.component.value}"
 
     return _lines(lines())
 
@@ -71,7 +71,7 @@ def _residence(plan: Plan, form: FormPlan) -> str:
 def _placement(plan: Plan, form: FormPlan) -> str:
     def lines() -> Iterator[str]:
         for name, place in form.places.items():
-            offsets = " ".join(f"{part.value}={at}" for part, at in place.offsets.items())
+            offsets = " ".join(f"{component.value}={at}" for component, at in place.offsets.items())
             yield f"{name} {place.space.value} {offsets}"
 
     return _lines(lines())

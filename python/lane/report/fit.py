@@ -20,7 +20,7 @@ from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CapacityError, UsageError
 from lane.graph.tensor import Rows
-from lane.launch.record import Form, Numerics
+from lane.launch.record import Numerics
 from lane.limits import context_warning, memory_limit, memory_refusal
 from lane.models.recognise import Model, recognise
 from lane.models.step import CHUNK_ROWS
@@ -28,7 +28,8 @@ from lane.pipeline import Options, compile_plan
 from lane.plan.chips import CONTEXT_BYTES, Chip, chip_named
 from lane.plan.cost import launch_cost
 from lane.plan.plan import FormKey, Plan
-from lane.plan.residence import Residence, checkpoint_bytes, choose_residence, spare_bytes
+from lane.plan.residence import Residence, choose_residence, spare_bytes
+from lane.plan.workspace import cpu_numbers
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 
@@ -82,6 +83,7 @@ class FitReport:
     constant_bytes: int
     io_bytes: int
     arena_bytes: int
+    scratch_bytes: int  # of the CPU's threads, each for itself
     spare_bytes: int
     budget_bytes: int | None
     choices: tuple[Choice, ...]
@@ -112,17 +114,19 @@ def fit(
     numerics: Numerics = Numerics.INT8,
     device: Device = CPU,
     budget_bytes: int | None = None,
+    threads: int | None = None,
 ) -> FitReport:
-    """Answers for one checkpoint. Without a budget a chip's is its memory less what the driver and captured graphs
-    take, the CPU's all memory that a process here may use, other devices' unbounded. Forms of more rows than the
-    context are left out. UsageError for one that lane does not have."""
+    """Answers for one checkpoint, on the CPU for so many threads (none: all that there are). Without a budget a chip's
+    is its memory less what the driver and captured graphs take, the CPU's all memory that a process here may use, other
+    devices' unbounded. Forms of more rows than the context are left out. UsageError for one that lane does not have."""
     for rows in forms:
         if rows not in DEFAULT_FORMS:
             raise UsageError(f"fit: a form of {rows} rows, allowed {', '.join(map(str, DEFAULT_FORMS))}")
     checkpoint = Checkpoint.open(path)
     model = recognise(checkpoint, context)
 
-    plan = _plan(model, forms, numerics)
+    options = Options(numerics, cpu=cpu_numbers(threads) if device.in_place else None)
+    plan = _plan(model, forms, options)
     spare = 0 if device.in_place else spare_bytes(form.schedule for form in plan.forms.values())
     budget = budget_bytes
     if device.in_place and budget is None:
@@ -131,13 +135,13 @@ def fit(
         budget = _core.budget_of_free(device.chip.device_bytes - CONTEXT_BYTES, spare)
 
     def needed_at(positions: int) -> int:
-        return _needed(_plan(model.at_context(positions), [widest], numerics), device)
+        return _needed(_plan(model.at_context(positions), [widest], options), device)
 
     widest = max(plan.forms.values(), key=lambda form: form.arena.total_bytes).key.rows
     choices, refusal = _choices(plan, device, budget)
     formats: Counter[str] = Counter()
     for matrix in plan.move_order:
-        formats[matrix.rows.format] += checkpoint_bytes(matrix.rows) if device.in_place else matrix.size_bytes
+        formats[matrix.rows.format] += matrix.rows.size_bytes if device.in_place else matrix.size_bytes
     return FitReport(
         device=device.name,
         in_place=device.in_place,
@@ -149,8 +153,9 @@ def fit(
         matrix_bytes=dict(formats),
         cache_bytes=plan.state.filled_bytes(Fill.ZERO),
         constant_bytes=plan.pool.total_bytes,
-        io_bytes=plan.state.filled_bytes(Fill.PARAM, Fill.COMPUTED),
+        io_bytes=plan.state.filled_bytes(Fill.PARAM, Fill.LOGITS),
         arena_bytes=plan.arena_bytes,
+        scratch_bytes=plan.scratch_bytes,
         spare_bytes=spare,
         budget_bytes=budget,
         choices=choices,
@@ -160,14 +165,14 @@ def fit(
     )
 
 
-def _plan(model: Model, forms: Sequence[int], numerics: Numerics) -> Plan:
+def _plan(model: Model, forms: Sequence[int], options: Options) -> Plan:
     keys = [FormKey(rows) for rows in forms if rows <= model.context]
-    return compile_plan(model, keys, Options(numerics))
+    return compile_plan(model, keys, options)
 
 
 def _fixed(plan: Plan) -> int:
     """The bytes of what cannot move, the arena aside."""
-    return plan.pool.total_bytes + plan.state.total_bytes
+    return plan.pool.total_bytes + plan.state.total_bytes + plan.scratch_bytes
 
 
 def _needed(plan: Plan, device: Device) -> int:
@@ -211,9 +216,8 @@ def _step_us(schedule: Schedule, chip: Chip, moved: frozenset[Rows]) -> float:
     for item in schedule.executed():
         through_bus = 0
         for access in item.launch.accesses():
-            placement = schedule.buffers[access.name].tensor.placement
-            if access.form is Form.MATRIX and placement in moved:
-                through_bus += schedule.access_bytes(access, item)
+            if schedule.buffers[access.name].rows in moved:
+                through_bus += schedule.access_bytes(access)
         total += max(launch_cost(item, schedule, chip).alone_us, 1e6 * through_bus / chip.bus_bandwidth)
     return total
 

@@ -1,7 +1,8 @@
-"""Buffers: one per tensor that a schedule's launches touch.
+"""Buffers: one per array that a schedule's launches touch.
 
 Enters: the graph's tensors and the linked launches. Leaves: for every tensor its length, element type, how it is filled
-before the first step, and which forms exist. A view is an alias of another buffer at an offset.
+before the first step, and which storages exist. A view is an alias of another buffer at an offset. Tensors that link
+made, and what launches have for themselves, are buffers as well.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from lane.errors import LaneError
 from lane.graph.graph import StepGraph
 from lane.graph.tensor import Role, Rows, Tensor
 from lane.launch.data import View
-from lane.launch.record import Form
+from lane.launch.fields import Storage
 from lane.launch.table import Elem
 from lane.link.link import Linked
 
@@ -30,7 +31,10 @@ class Fill(enum.Enum):
     ZERO = "zero"  # carried state
     CONSTANT = "constant"  # before the first step
     COMPUTED = "computed"  # by a launch of the step
+    LOGITS = "logits"  # by a launch of the step, for the caller: lives on when the step is over
     ALIAS = "alias"  # lies in another buffer
+    SCRATCH = "scratch"  # by the one launch that has it, while that runs
+    COUNTER = "counter"  # zeroed once; the launch that has it leaves it at zero
 
 
 _FILLS = {
@@ -45,8 +49,8 @@ _FILLS = {
 class Buffer:
     """One array of the schedule.
 
-    `base` and `offset` (in elements) say where an alias lies; `plain` and `quant` which forms exist; a matrix in
-    checkpoint rows has neither. `tensor` is the graph's.
+    `base` and `offset` (in elements) say where an alias lies; `plain` and `quant` which storages exist; a matrix in
+    checkpoint rows has neither. `tensor` is the graph's (none: what a launch has for itself).
     """
 
     name: str
@@ -55,14 +59,25 @@ class Buffer:
     fill: Fill
     plain: bool
     quant: bool
-    tensor: Tensor
+    tensor: Tensor | None
     base: str | None = None
     offset: int = 0
 
     @property
+    def rows(self) -> Rows | None:
+        """The checkpoint's rows, where it is a matrix read in its format."""
+        placement = None if self.tensor is None else self.tensor.placement
+        return placement if isinstance(placement, Rows) else None
+
+    @property
     def is_matrix(self) -> bool:
         """Whether it is a matrix read in its checkpoint format."""
-        return isinstance(self.tensor.placement, Rows)
+        return self.rows is not None
+
+    @property
+    def is_step_local(self) -> bool:
+        """Whether its bytes are the step's own, and another's when the step is over."""
+        return self.fill in (Fill.COMPUTED, Fill.SCRATCH)
 
     def __str__(self) -> str:
         forms = "+".join(f for f, has in (("plain", self.plain), ("quant", self.quant)) if has) or "matrix"
@@ -70,33 +85,38 @@ class Buffer:
         return f"{self.name} {self.fill.value} {self.elem.value}[{self.elems}] {forms}{where}"
 
 
-def lay_out(graph: StepGraph, linked: Sequence[Linked]) -> Mapping[str, Buffer]:
-    """The buffers of a schedule, in order of first touch."""
-    forms: dict[str, set[Form]] = {}
+def lay_out(graph: StepGraph, linked: Sequence[Linked], made: Mapping[str, Tensor] | None = None) -> dict[str, Buffer]:
+    """The buffers of a schedule, in order of first touch; `made` are tensors that link declared beside the graph's."""
+    tensors = {**graph.tensors, **(made or {})}
+    storages: dict[str, set[Storage]] = {}
     views: dict[str, tuple[str, int]] = {}  # the tensor that each view lies in, and where
     for item in linked:
         for access in item.launch.accesses():
-            if access.name not in graph.tensors:
+            if access.name not in tensors:
                 raise ScheduleError(f"buffers: launch '{item.launch}' names '{access.name}', bound to no tensor")
-            forms.setdefault(access.name, set()).add(access.form)
+            storages.setdefault(access.name, set()).add(access.storage)
         if isinstance(item.launch, View):
             base, offset = views.get(item.launch.src, (item.launch.src, 0))
             views[item.launch.out] = (base, offset + item.launch.offset)
-    buffers = {name: _buffer(graph.tensors[name], touched, views.get(name)) for name, touched in forms.items()}
-    return _share_quantised(buffers)
+    buffers = {}
+    for name, touched in storages.items():
+        fill = Fill.LOGITS if name == graph.io.logits else _FILLS[tensors[name].role]
+        buffers[name] = _buffer(tensors[name], fill, touched, views.get(name))
+    _check_views(buffers)
+    return buffers
 
 
-def _buffer(tensor: Tensor, forms: set[Form], place: tuple[str, int] | None) -> Buffer:
-    fill = _FILLS[tensor.role] if place is None else Fill.ALIAS
-    plain, quant = Form.PLAIN in forms, Form.QUANT in forms
+def _buffer(tensor: Tensor, fill: Fill, touched: set[Storage], place: tuple[str, int] | None) -> Buffer:
+    if place is not None:
+        fill = Fill.ALIAS
+    plain, quant = Storage.PLAIN in touched, Storage.QUANT in touched
     return Buffer(tensor.name, tensor.elems, tensor.elem, fill, plain, quant, tensor, *(place or (None, 0)))
 
 
-def _share_quantised(buffers: dict[str, Buffer]) -> dict[str, Buffer]:
+def _check_views(buffers: Mapping[str, Buffer]) -> None:
     """A view read quantised lies in its tensor's quantised form: the tensor must have one."""
-    for buffer in list(buffers.values()):
+    for buffer in buffers.values():
         if buffer.base is not None and buffer.quant and not buffers[buffer.base].quant:
             raise ScheduleError(
                 f"buffers: view '{buffer.name}' is read quantised, its tensor '{buffer.base}' has no such form"
             )
-    return buffers

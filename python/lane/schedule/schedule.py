@@ -6,17 +6,27 @@ Enters: a verified graph and numerics. Leaves: what every device, planner and re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from lane.graph.graph import Head, StepGraph, StepIo
-from lane.graph.tensor import Rows
 from lane.launch.data import View
-from lane.launch.record import QUANT_BLOCK_ELEMS, SUM_BLOCK_ELEMS, Access, Form, Mode, Numerics
+from lane.launch.fields import Access, Storage
+from lane.launch.quantised import QUANT_BLOCK_ELEMS, component_bytes, components
+from lane.launch.record import Numerics
 from lane.launch.table import ELEM_BYTES, Elem
 from lane.link.link import Linked, link
 from lane.quant.registry import format_named
-from lane.schedule.buffers import Buffer, ScheduleError, lay_out
+from lane.schedule.buffers import Buffer, Fill, ScheduleError, lay_out
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """An array that a launch has for itself while it runs; a `counter` is zeroed once, and left at zero."""
+
+    name: str
+    size_bytes: int
+    counter: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +53,13 @@ class Schedule:
         """How often each fusion rule fired."""
         return dict(Counter(rule for rule, _ in self.firings).most_common())
 
-    def bytes_moved(self, item: Linked) -> int:
-        """Bytes that a launch reads and writes, each array once (tables and gathered matrices: the rows touched)."""
-        return sum(self.access_bytes(access, item) for access in item.launch.accesses())
+    def bytes_moved(self, item: Linked, position: int | None = None) -> int:
+        """Bytes that a launch reads and writes in a step at `position` (none: the last that fits), each array once."""
+        return sum(self.access_bytes(access, position) for access in item.accesses())
 
-    def operations(self) -> int:
+    def operations(self, position: int | None = None) -> int:
         """Arithmetic operations of the whole step."""
-        return sum(item.launch.operations() for item in self.launches)
+        return sum(item.launch.operations(position) for item in self.launches)
 
     def dump(self) -> str:
         """The schedule as text, stable: goldens compare it."""
@@ -60,33 +70,14 @@ class Schedule:
         lines += [f"  fired {rule} {','.join(map(str, covered))}" for rule, covered in self.firings]
         return "\n".join(lines) + "\n"
 
-    def access_bytes(self, access: Access, item: Linked) -> int:
-        """Bytes of one access of a launch (tables and gathered matrices: the rows touched)."""
+    def access_bytes(self, access: Access, position: int | None = None) -> int:
+        """Bytes of one access of a launch: those of the elements that its kind says."""
         buffer = self.buffers[access.name]
-        if access.form is Form.MATRIX:
-            return _matrix_bytes(buffer, item)
-        elems = buffer.elems
-        if access.mode in (Mode.READ_ROWS, Mode.UPDATE, Mode.WRITE_ROWS):  # the rows touched, not the table
-            elems = min(elems, self.rows * buffer.tensor.cols)
-        if access.form is Form.QUANT:
-            return quantised_bytes(elems, self.numerics)
-        return elems * ELEM_BYTES[buffer.elem]
-
-
-def _matrix_bytes(buffer: Buffer, item: Linked) -> int:
-    placement = buffer.tensor.placement
-    assert isinstance(placement, Rows)
-    format = format_named(placement.format)
-    rows = getattr(item.launch, "rows", placement.rows)  # a gather touches its rows only
-    return int(rows) * placement.cols // format.block_elems * format.block_bytes
-
-
-def quantised_bytes(elems: int, numerics: Numerics) -> int:
-    """Bytes of the quantised form of `elems` values: words, second words, scales and word sums."""
-    words = elems * (2 if numerics is Numerics.INT8X2 else 1)
-    scales = elems // QUANT_BLOCK_ELEMS * 4
-    sums = elems // SUM_BLOCK_ELEMS * 2 * (2 if numerics is Numerics.INT8X2 else 1)
-    return words + scales + sums
+        elems = buffer.elems if access.extent is None else access.extent.elems(position)
+        if buffer.rows is not None:
+            return format_named(buffer.rows.format).bytes_of(elems)
+        arrays = components(access.storage, self.numerics)
+        return sum(component_bytes(component, elems, buffer.elem) for component in arrays)
 
 
 def schedule(graph: StepGraph, numerics: Numerics) -> Schedule:
@@ -101,13 +92,35 @@ def schedule_linked(graph: StepGraph, linked: tuple[Linked, ...], numerics: Nume
     return result
 
 
+def with_scratch(s: Schedule, wanted: Mapping[int, Sequence[Scratch]]) -> Schedule:
+    """The schedule with what its launches, by number, have for themselves on some device: arrays named after them."""
+    launches, buffers = list(s.launches), dict(s.buffers)
+    for number, arrays in wanted.items():
+        item = launches[number]
+        names: dict[bool, list[str]] = {False: [], True: []}
+        for array in arrays:
+            name = f"{item.launch.kind}.{number}.{array.name}"
+            elem, fill = (Elem.I32, Fill.COUNTER) if array.counter else (Elem.F32, Fill.SCRATCH)
+            buffers[name] = Buffer(name, -(-array.size_bytes // ELEM_BYTES[elem]), elem, fill, True, False, None)
+            names[array.counter].append(name)
+        launches[number] = replace(item, scratch=tuple(names[False]), counters=tuple(names[True]))
+    return replace(s, launches=tuple(launches), buffers=buffers)
+
+
 def check(s: Schedule) -> None:
-    """Refuses what no kernel takes: 16-bit arrays, and quantised tensors that are not whole blocks."""
+    """Refuses what no kernel takes: element types that a kind does not take, quantised tensors not in whole blocks."""
     for buffer in s.buffers.values():
         if buffer.quant and buffer.elems % QUANT_BLOCK_ELEMS:
             raise ScheduleError(
                 f"schedule: '{buffer.name}' is read quantised; it has {buffer.elems} values, "
                 f"allowed a multiple of {QUANT_BLOCK_ELEMS}"
             )
-        if buffer.elem in (Elem.F16, Elem.BF16):
-            raise ScheduleError(f"schedule: '{buffer.name}' is {buffer.elem.value}, allowed f32 or i32")
+    for number, item in enumerate(s.launches):
+        for access in item.accesses():
+            buffer = s.buffers[access.name]
+            if access.storage is Storage.PLAIN and buffer.elem not in access.elems:
+                allowed = " or ".join(elem.value for elem in access.elems)
+                raise ScheduleError(
+                    f"schedule: launch {number} '{item.launch}': '{buffer.name}' is {buffer.elem.value}, "
+                    f"allowed {allowed}"
+                )

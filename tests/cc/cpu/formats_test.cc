@@ -83,10 +83,10 @@ TEST_P(Formats, WordsAndFactorsAreThoseOfDecode) {
   format->unpack(rows, k, panel.data());
 
   std::vector<std::int8_t> words(static_cast<std::size_t>(k));
-  std::vector<float> scales(static_cast<std::size_t>(k / kBlock));
+  std::vector<float> scales(static_cast<std::size_t>(k / kQuantBlock));
   for (std::int64_t at = 0; at < k; ++at) {
     words[static_cast<std::size_t>(at)] = 127;
-    scales[static_cast<std::size_t>(at / kBlock)] = 1.0f;
+    scales[static_cast<std::size_t>(at / kQuantBlock)] = 1.0f;
     const QuantRows x = {words.data(), nullptr, scales.data()};
     float by_row[kRows], by_panel[kRows];
     format->prepare_row(x, k, prepared.data());
@@ -103,7 +103,7 @@ TEST_P(Formats, WordsAndFactorsAreThoseOfDecode) {
       ASSERT_EQ(std::memcmp(&by_row[r], &by_panel[r], sizeof(float)), 0) << "row " << r << " value " << at;
     }
     words[static_cast<std::size_t>(at)] = 0;
-    scales[static_cast<std::size_t>(at / kBlock)] = 0.0f;
+    scales[static_cast<std::size_t>(at / kQuantBlock)] = 0.0f;
   }
 }
 

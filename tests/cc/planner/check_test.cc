@@ -21,10 +21,10 @@ PlannedStep good() {
   };
   const auto whole = [&](uint32_t array) { return ByteSpan{0, planned.step.arrays[array].bytes, 0, 1}; };
   planned.step.launches = {
-      {"make a", {{0, Touch::kRead, whole(0)}, {1, Touch::kWrite, whole(1)}}, 1, 1},
-      {"make b", {{1, Touch::kRead, whole(1)}, {2, Touch::kWrite, whole(2)}}, 1, 1},
-      {"make c", {{1, Touch::kRead, whole(1)}, {3, Touch::kWrite, whole(3)}, {4, Touch::kUpdate, whole(4)}}, 1, 1},
-      {"use", {{2, Touch::kRead, whole(2)}, {3, Touch::kRead, whole(3)}, {4, Touch::kUpdate, whole(4)}}, 1, 1},
+      {"make a", {{0, Effect::kRead, whole(0)}, {1, Effect::kWrite, whole(1)}}, 1, 1},
+      {"make b", {{1, Effect::kRead, whole(1)}, {2, Effect::kWrite, whole(2)}}, 1, 1},
+      {"make c", {{1, Effect::kRead, whole(1)}, {3, Effect::kWrite, whole(3)}, {4, Effect::kUpdate, whole(4)}}, 1, 1},
+      {"use", {{2, Effect::kRead, whole(2)}, {3, Effect::kRead, whole(3)}, {4, Effect::kUpdate, whole(4)}}, 1, 1},
   };
   planned.streams = {2, {{0, 0, {}}, {1, 1, {0}}, {2, 0, {}}, {3, 0, {1}}}, {}};
   planned.places = {8, 32, 16, {-1, 0, 16, 24, -1}};
@@ -98,7 +98,7 @@ TEST(Check, HazardTrue) {
 TEST(Check, HazardAntiAndOutput) {
   PlannedStep planned = good();
   const ByteSpan half{8, 8, 0, 1};
-  planned.step.launches.push_back({"again", {{1, Touch::kWrite, half}}, 1, 1});
+  planned.step.launches.push_back({"again", {{1, Effect::kWrite, half}}, 1, 1});
   planned.streams.issues.push_back({4, 1, {}});
   planned.streams.joins = {4};
   expect_found(planned, Fault::kHazard, "launch 4 'again' on stream 1 writes bytes [8, 16) of 'a', which launch 2");
@@ -155,7 +155,7 @@ TEST(Check, Unwritten) {
   expect_found(planned, Fault::kUnwritten,
                "launch 1 'make b' on stream 1 reads bytes [0, 16) of 'a', of which bytes [12, 16) no launch before it");
   planned = good();
-  planned.step.launches[0].accesses[1].touch = Touch::kUpdate;
+  planned.step.launches[0].accesses[1].effect = Effect::kUpdate;
   expect_found(planned, Fault::kUnwritten, "launch 0 'make a' on stream 0 updates bytes [0, 16) of 'a'");
   planned = good();
   planned.step.arrays[4].holds_values = false;
@@ -166,15 +166,15 @@ TEST(Check, PartsTogetherAreWritten) {
   PlannedStep planned = good();
   StepLaunch& make_a = planned.step.launches[0];
   make_a.accesses[1].span = {0, 1, 4, 4};
-  make_a.accesses.push_back({1, Touch::kWrite, {1, 2, 4, 4}});
+  make_a.accesses.push_back({1, Effect::kWrite, {1, 2, 4, 4}});
   expect_found(planned, Fault::kUnwritten, "of which bytes [3, 4) no launch before it writes");
-  make_a.accesses.push_back({1, Touch::kWrite, {3, 1, 4, 4}});
+  make_a.accesses.push_back({1, Effect::kWrite, {3, 1, 4, 4}});
   EXPECT_EQ(text_of(check(planned)), "");
 }
 
 TEST(Check, ReadOnly) {
   PlannedStep planned = good();
-  planned.step.launches[3].accesses.push_back({0, Touch::kWrite, {0, 8, 0, 1}});
+  planned.step.launches[3].accesses.push_back({0, Effect::kWrite, {0, 8, 0, 1}});
   expect_found(planned, Fault::kReadOnly, "launch 3 'use' on stream 0 writes bytes [0, 8) of 'in', which is constant");
 }
 
@@ -192,7 +192,7 @@ TEST(Check, Overlap) {
 TEST(Check, OverlapOfALaunchsOwnArrays) {
   PlannedStep planned = good();
   planned.step.arrays.push_back({"scratch", 8, Space::kArena, 0, false, false});
-  planned.step.launches[3].accesses.push_back({5, Touch::kWrite, {0, 8, 0, 1}});
+  planned.step.launches[3].accesses.push_back({5, Effect::kWrite, {0, 8, 0, 1}});
   planned.places.arena_offsets.push_back(0);  // where `a` was, whose last reader is done
   EXPECT_EQ(text_of(check(planned)), "");
   planned.places.arena_offsets.back() = 16;

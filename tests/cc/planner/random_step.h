@@ -51,7 +51,7 @@ class RandomStep {
       const int64_t from = std::max<int64_t>(0, count - (random_.one_in(3) ? reach_ : 4));
       const int64_t at = random_.one_in(8) ? random_.below(4) : random_.between(from, count - 1);
       const uint32_t array = readable_[static_cast<size_t>(at)];
-      launch.accesses.push_back({array, Touch::kRead, some_span(array)});
+      launch.accesses.push_back({array, Effect::kRead, some_span(array)});
     }
     step_.launches.push_back(std::move(launch));
     return step_.launches.back();
@@ -89,10 +89,10 @@ class RandomStep {
   void add_output(int64_t bytes) {
     StepLaunch& launch = new_launch();
     const uint32_t array = add_arena_array(bytes);
-    launch.accesses.push_back({array, Touch::kWrite, whole(array)});
+    launch.accesses.push_back({array, Effect::kWrite, whole(array)});
     if (random_.one_in(4)) {  // scratch, or a second output that nothing may ever read
       const uint32_t scratch = add_arena_array(random_.between(1, 5));
-      launch.accesses.push_back({scratch, Touch::kWrite, whole(scratch)});
+      launch.accesses.push_back({scratch, Effect::kWrite, whole(scratch)});
       if (random_.one_in(2)) readable_.push_back(scratch);
     }
     readable_.push_back(array);
@@ -105,7 +105,7 @@ class RandomStep {
     const uint32_t array = add_arena_array(2 * units);
     for (int64_t part = 0; part < 2; ++part) {
       const ByteSpan span = halves ? ByteSpan{part * units, units, 0, 1} : ByteSpan{part, 1, 2, units};
-      new_launch().accesses.push_back({array, Touch::kWrite, span});
+      new_launch().accesses.push_back({array, Effect::kWrite, span});
     }
     readable_.push_back(array);
   }
@@ -113,7 +113,7 @@ class RandomStep {
   void add_update(uint32_t array) {
     StepLaunch& launch = new_launch();
     drop_reads(launch, array);
-    launch.accesses.push_back({array, Touch::kUpdate, some_span(array)});
+    launch.accesses.push_back({array, Effect::kUpdate, some_span(array)});
   }
 
   // An array of the arena written again, or updated in place.
@@ -121,9 +121,9 @@ class RandomStep {
     const uint32_t array = readable_.back();
     if (step_.arrays[array].space != Space::kArena) return add_output(random_.between(1, 8));
     StepLaunch& launch = new_launch();
-    const Touch touch = random_.one_in(2) ? Touch::kWrite : Touch::kUpdate;
+    const Effect effect = random_.one_in(2) ? Effect::kWrite : Effect::kUpdate;
     drop_reads(launch, array);
-    launch.accesses.push_back({array, touch, touch == Touch::kWrite ? whole(array) : some_span(array)});
+    launch.accesses.push_back({array, effect, effect == Effect::kWrite ? whole(array) : some_span(array)});
   }
 
   // What a launch writes it reads, if at all, as an update.

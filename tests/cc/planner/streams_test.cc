@@ -22,7 +22,7 @@ std::vector<bool> bytes_of(const ByteSpan& span) {
 bool must_follow(const StepLaunch& earlier, const StepLaunch& later) {
   for (const StepAccess& a : earlier.accesses) {
     for (const StepAccess& b : later.accesses) {
-      if (a.array != b.array || (a.touch == Touch::kRead && b.touch == Touch::kRead)) continue;
+      if (a.array != b.array || (a.effect == Effect::kRead && b.effect == Effect::kRead)) continue;
       const std::vector<bool> left = bytes_of(a.span), right = bytes_of(b.span);
       for (size_t i = 0; i < left.size(); ++i) {
         if (left[i] && right[i]) return true;
@@ -91,8 +91,8 @@ Step chains(const std::vector<double>& shares, int length, double us) {
     const auto out = static_cast<uint32_t>(step.arrays.size());
     step.arrays.push_back({"x" + std::to_string(out), 4, Space::kArena, 0, false, false});
     StepLaunch made{"op" + std::to_string(out), {}, us, share};
-    for (const uint32_t array : reads) made.accesses.push_back({array, Touch::kRead, {0, 4, 0, 1}});
-    made.accesses.push_back({out, Touch::kWrite, {0, 4, 0, 1}});
+    for (const uint32_t array : reads) made.accesses.push_back({array, Effect::kRead, {0, 4, 0, 1}});
+    made.accesses.push_back({out, Effect::kWrite, {0, 4, 0, 1}});
     step.launches.push_back(made);
     return out;
   };
@@ -140,7 +140,7 @@ TEST(Streams, ASideStreamForksAndJoins) {
   Step step = chains({0.2}, 1, 5);
   // A launch that depends on nothing and that nothing depends on.
   step.arrays.push_back({"alone", 4, Space::kArena, 0, false, false});
-  step.launches.push_back({"alone", {{3, Touch::kWrite, {0, 4, 0, 1}}}, 5, 0.1});
+  step.launches.push_back({"alone", {{3, Effect::kWrite, {0, 4, 0, 1}}}, 5, 0.1});
   const StreamPlan plan = plan_on_streams(step, {0, 0, 0, 1});
   EXPECT_EQ(plan.issues[3].waits, std::vector<int64_t>{kStepStart});
   EXPECT_EQ(plan.joins, std::vector<int64_t>{3});

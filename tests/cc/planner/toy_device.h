@@ -236,11 +236,11 @@ class ToyDevice {
     if (action.node == end_) return finish(action.phase, state);
     uint64_t& seen = state.seen[action.node];
     for (const StepAccess& access : step_.launches[action.node].accesses) {
-      if (action.phase == kScribble && access.touch == Touch::kWrite) {
+      if (action.phase == kScribble && access.effect == Effect::kWrite) {
         for_each_byte(access.span, [&](int64_t b) { cell(access, b, offsets, state) = mix(action.node, 77); });
-      } else if (action.phase == kRead && access.touch != Touch::kWrite) {
+      } else if (action.phase == kRead && access.effect != Effect::kWrite) {
         for_each_byte(access.span, [&](int64_t b) { seen = mix(seen, cell(access, b, offsets, state)); });
-      } else if (action.phase == kWrite && access.touch != Touch::kRead) {
+      } else if (action.phase == kWrite && access.effect != Effect::kRead) {
         const uint64_t result = mix(seen, action.node);
         for_each_byte(access.span, [&](int64_t b) {
           cell(access, b, offsets, state) = mix(result, static_cast<uint64_t>(b + 1000 * int64_t(access.array)));

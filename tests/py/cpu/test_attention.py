@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from lane.launch.attention import Attention
+from lane.launch.quantised import Component
 from lane.launch.record import F64, Numerics
 from tests.py.cpu.checks import EXP, U, bits, check, floats
 from tests.py.cpu.one_launch import POOL, Case, Device, run_device
@@ -193,7 +194,7 @@ def test_the_span_follows_the_position() -> None:
     case = attention(shape, np.random.default_rng(4))
     device = Device(case, threads=2)
     for start in (200, 0, 63, 64, 129, 5):
-        device.program.write(POOL, device.offsets["pos", "plain"][0], np.array([start], np.int32).view(np.uint8))
+        device.program.write(POOL, device.offsets["pos", Component.PLAIN][0], np.array([start], np.int32).view(np.uint8))
         found = device.run()["out"]
         moved = Case(case.launches, {**case.arrays, "pos": np.array([start], np.int32)})
         np.testing.assert_array_equal(bits(found), bits(run_device(moved)["out"]))

@@ -19,10 +19,11 @@ from lane.launch.meaning.attention import RopeLayout
 from lane.launch.meaning.elementwise import BinaryOp
 from lane.launch.norm import Norm
 from lane.launch.projection import Gemv, Quant
-from lane.launch.record import Launch, Numerics
-from lane.launch.registry import KIND_NUMBER, KINDS
+from lane.launch.record import Dest, Launch, Numerics
+from lane.launch.registry import KINDS
 from lane.launch.spec import spec_hash
 from lane.launch.step import ArgMax
+from lane.launch.words import launch_words
 from lane.quant.registry import format_named
 from tests.py.cpu.checks import bits, floats
 from tests.py.cpu.matrices import random_matrix
@@ -48,7 +49,7 @@ def chain(rng: np.random.Generator, rows: int = 5) -> Case:
         Gather("m", "token", "x", rows, 64),
         Norm(x="x", w="w", bias=None, out="y", rows=rows, cols=64, eps=1e-5),
         Quant("y", "y", n),
-        Gemv(x="y", w="m", y="z", k=64, n=64, m=rows, quant=True),
+        Gemv(x="y", w="m", y=Dest("z"), k=64, n=64, m=rows, read_quant=True),
         Binary(BinaryOp.ADD, "z", "x", "x", n, n),
         SetRow("table", "pos", "x", 64, rows),
         ArgMax("x", "token", "pos", 64, rows, rows),
@@ -97,7 +98,7 @@ def test_programs_side_by_side() -> None:
             np.testing.assert_array_equal(bits(result["table"]), bits(wanted["table"]))
         shared = Device(case, threads=2)
         list(pool.map(lambda _: shared.program.run(shared.form, [], 1), range(3)))
-    np.testing.assert_array_equal(bits(shared.read("table", "plain").view(np.float32)), bits(wanted["table"]))
+    np.testing.assert_array_equal(bits(shared.read("table").view(np.float32)), bits(wanted["table"]))
 
 
 def test_after_a_fork() -> None:
@@ -121,7 +122,7 @@ def test_profile_times_every_launch() -> None:
     times = device.program.profile(device.form, [])
     assert len(times) == len(case.launches)
     assert all(t > 0 for t in times)
-    np.testing.assert_array_equal(bits(device.read("z", "plain").view(np.float32)), bits(run_device(case)["z"]))
+    np.testing.assert_array_equal(bits(device.read("z").view(np.float32)), bits(run_device(case)["z"]))
 
 
 def test_spec_hash() -> None:
@@ -134,7 +135,16 @@ Row = tuple[int, ...]
 
 
 def row(space: int, elem: int, length: int, plain: int, *, words: int = -1, second: int = -1, scales: int = -1) -> Row:
-    return (space, elem, length, plain, words, second, scales, -1)
+    return (space, elem, length, plain, words, second, scales)
+
+
+SCRATCH = row(ARENA, F32, 256, 3072)
+
+
+def stream(launches: Sequence[tuple[Launch, str | None]], names: Sequence[str]) -> np.ndarray:
+    """The words of launches over buffers in this order; one that is not there has the number 7."""
+    index = {name: i for i, name in enumerate(names)}
+    return np.array(launch_words(launches, lambda name: index.get(name, 7)), np.int64)
 
 
 class Form:
@@ -146,11 +156,9 @@ class Form:
         data = np.zeros(8 * 34, np.uint8)
         self.program.add_matrix(format_named("Q8_0").type_id, 8, 32, [(data, 8)])
         self.program.add_matrix(0, 4, 16, [(np.zeros(4 * 64, np.uint8), 4)])
-        words: list[int] = []
-        for launch in launches:
-            words += [KIND_NUMBER[type(launch)], *launch.encode(lambda name: int(name[1:]))]
-        table = np.array(rows, np.int64).reshape(-1, 8)
-        self.form = self.program.add_form(table, np.array(words, np.int64), arena)
+        table = np.array([*rows, SCRATCH], np.int64)
+        names = [*(f"b{i}" for i in range(len(rows))), "scratch"]
+        self.form = self.program.add_form(table, stream([(launch, "scratch") for launch in launches], names), arena)
 
 
 def test_external_arrays() -> None:
@@ -188,12 +196,12 @@ ATTENTION = Attention("b0", "b1", "b1", "b2", None, "b0", 1, 4, 2, 8, 8, 4, 1.0)
 STEP = row(ARENA, I32, 1, 0)  # an index that a launch could compute
 
 
-def gemv(k: int = 32, n: int = 8, m: int = 1, quant: bool = True) -> Gemv:
-    return Gemv("b0", "b1", "b2", k, n, m, quant)
+def gemv(k: int = 32, n: int = 8, m: int = 1, read_quant: bool = True) -> Gemv:
+    return Gemv("b0", "b1", Dest("b2"), k, n, m, read_quant)
 
 
 def rope(heads: int, half: int) -> Rope:
-    return Rope("b0", "b0", "b0", "b1", "b2", heads, 2, 8, half, RopeLayout.SPLIT)
+    return Rope("b0", "b0", "b0", "b1", Dest("b2"), heads, 2, 8, half, RopeLayout.SPLIT)
 
 
 # Buffers, a launch over them, and what is found wrong.
@@ -203,7 +211,7 @@ REFUSALS: dict[str, tuple[Sequence[Row], Launch, str]] = {
     "past the buffer": ([X, SMALL], Scale("b0", "b1", 9, 1.0), "y elements: found 9, allowed 0 to 8"),
     "no array": ([X, NOWHERE], Scale("b0", "b1", 64, 1.0), "y: found none, allowed an array"),
     "unaligned": ([X, ODD], Scale("b0", "b1", 8, 1.0), "y: found offset 66, allowed a multiple of 4"),
-    "no such buffer": ([X], Scale("b0", "b7", 8, 1.0), "y: found 7, allowed 0 to 0"),
+    "no such buffer": ([X], Scale("b0", "b7", 8, 1.0), "y: found 7, allowed 0 to 1"),
     "negative length": ([X, Y], Scale("b0", "b1", -1, 1.0), "x elements: found -1"),
     "f16": ([X, HALF], Scale("b0", "b1", 64, 1.0), "y: found element type f16, allowed f32"),
     "i32": ([X, POS], Scale("b0", "b1", 1, 1.0), "y: found element type i32, allowed f32"),
@@ -214,7 +222,7 @@ REFUSALS: dict[str, tuple[Sequence[Row], Launch, str]] = {
     "matrix columns": ([Q, M, Y], gemv(k=64), "w: found 8 rows of 32, allowed 8 rows of 64"),
     "no quantised form": ([X, M, Y], gemv(), "x, words: found none, allowed an array"),
     "no scales": ([HALF_Q, M, Y], gemv(), "x, scales: found none, allowed an array"),
-    "plain for int8": ([X, M, Y], gemv(quant=False), "x: found plain, allowed quantised for a matrix in Q8_0"),
+    "plain for int8": ([X, M, Y], gemv(read_quant=False), "x: found plain, allowed quantised for a matrix in Q8_0"),
     "quantised for f32": ([Q, WIDE, Y], gemv(16, 4), "x: found quantised, allowed plain for a matrix in F32"),
     "no rows": ([Q, M, Y], gemv(m=0), "m: found 0, allowed 1 up"),
     "huge": ([Q, M, Y], gemv(k=2**40, m=2**40), "m: found a size above"),
@@ -262,17 +270,18 @@ def test_a_position_written_before_its_use_is_refused() -> None:
         Form([X, POS, Y], *launches)
 
 
-@pytest.mark.parametrize("cut", range(1, 7))
+@pytest.mark.parametrize("cut", range(1, 8))
 def test_truncated_records_are_refused(cut: int) -> None:
     form = Form([X, Y], Scale("b0", "b1", 8, 1.0))
-    words = np.array([KIND_NUMBER[Scale], 0, 1, 8, 0], np.int64)
+    words = stream([(Scale("b0", "b1", 8, 1.0), None)], ["b0", "b1"])
+    assert len(words) == 7
     table = np.array([X, Y], np.int64)
-    stream = np.concatenate([words, words])[: len(words) + cut - 1]
+    whole_and_part = np.concatenate([words, words])[: len(words) + cut - 1]
     if cut == 1:
-        form.program.add_form(table, stream, 0)
+        form.program.add_form(table, whole_and_part, 0)
         return
-    with pytest.raises(UsageError, match=r"launch 1 \(scale\): record: found" if cut < 6 else "launch 2"):
-        form.program.add_form(table, stream if cut < 6 else np.concatenate([words, words, words[:1]]), 0)
+    with pytest.raises(UsageError, match=r"launch 1 \(scale\): record: found fewer words than its fields"):
+        form.program.add_form(table, whole_and_part, 0)
 
 
 @pytest.mark.parametrize("kind", [-1, len(KINDS), 2**62])
@@ -322,7 +331,7 @@ def test_a_repeat_stops_at_the_table_s_end() -> None:
     device = Device(case, threads=3)
     with pytest.raises(CapacityError, match=r"set_row.*found 38, allowed 0 to 35"):
         device.program.run(device.form, [], 50)
-    np.testing.assert_array_equal(bits(device.read("table", "plain").view(np.float32)), bits(wanted["table"]))
+    np.testing.assert_array_equal(bits(device.read("table").view(np.float32)), bits(wanted["table"]))
 
 
 def test_pool_accesses_outside_it_are_refused() -> None:
@@ -361,8 +370,7 @@ def test_states_live_beside_one_another() -> None:
     states = [program.open_state(), program.open_state()]
     table = np.array([row(STATE, F32, 8, 0), row(STATE, F32, 8, 32)], np.int64)
     launch = Scale("b0", "b1", 8, 2.0)
-    words = [KIND_NUMBER[Scale], *launch.encode({"b0": 0, "b1": 1}.__getitem__)]
-    form = program.add_form(table, np.array(words, np.int64), 0)
+    form = program.add_form(table, stream([(launch, None)], ["b0", "b1"]), 0)
     for state in states:
         program.write(STATE, 0, np.full(8, state + 1, np.float32).view(np.uint8), state=state)
     for state in states:
@@ -388,9 +396,7 @@ def test_launches_run_one_by_one_as_together() -> None:
     rows = [row(POOL, F32, 8, 0), row(ARENA, F32, 8, 0), row(ARENA, F32, 8, 64)]
     program = _core.CpuProgram(2, INT8)
     program.grow_pool(64)
-    names = {f"b{i}": i for i in range(3)}
-    words = [w for item in launches for w in (KIND_NUMBER[Scale], *item.encode(names.__getitem__))]
-    form = program.add_form(np.array(rows, np.int64), np.array(words, np.int64), 128)
+    form = program.add_form(np.array(rows, np.int64), stream([(s, None) for s in launches], ["b0", "b1", "b2"]), 128)
     program.write(POOL, 0, np.arange(8, dtype=np.float32).view(np.uint8))
     for number in range(3):
         program.run_launches(form, number, number + 1, [])

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lane.launch.projection import quantise, quantised_values
+from lane.launch.quantised import quantise, quantised_values
 from lane.launch.record import F64, Numerics
 from lane.quant.format import Format
 from lane.quant.registry import format_named

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lane import _core
-from lane.launch.projection import Quant, quantise
+from lane.launch.projection import Quant
+from lane.launch.quantised import Component, quantise
 from lane.launch.record import Numerics
 from tests.py.cpu.checks import bits
 from tests.py.cpu.one_launch import Case, Device
@@ -24,10 +25,10 @@ def check(x: np.ndarray, numerics: Numerics, threads: int = 1) -> None:
     for isa in _core.cpu_isas():
         device = Device(case, isa, threads)
         device.run()
-        np.testing.assert_array_equal(device.read("x", "words").view(np.int8), words)
-        np.testing.assert_array_equal(bits(device.read("x", "scales").view(np.float32)), bits(scales))
+        np.testing.assert_array_equal(device.read("x", Component.WORDS).view(np.int8), words)
+        np.testing.assert_array_equal(bits(device.read("x", Component.SCALES).view(np.float32)), bits(scales))
         if numerics is Numerics.INT8X2:
-            np.testing.assert_array_equal(device.read("x", "second").view(np.int8), second)
+            np.testing.assert_array_equal(device.read("x", Component.SECOND).view(np.int8), second)
 
 
 @pytest.mark.parametrize("numerics", [Numerics.INT8, Numerics.INT8X2])

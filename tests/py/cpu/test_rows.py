@@ -22,7 +22,7 @@ from lane.launch.elementwise import Binary, Scale, SwiGlu, Unary
 from lane.launch.meaning.attention import RopeLayout
 from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
 from lane.launch.norm import Norm
-from lane.launch.record import F64, Numerics
+from lane.launch.record import F64, Dest, Numerics
 from tests.py.cpu.checks import EXP, U, check, floats, run_everywhere
 from tests.py.cpu.one_launch import Case, run_definition
 
@@ -89,7 +89,7 @@ def test_rope(rows: int, per_row: int, hd: int, half: int, layout: RopeLayout, n
         "pos": np.array([2], np.int32),
         "y": np.zeros_like(x),
     }
-    launch = Rope("x", "cos", "sin", "pos", "y", rows * per_row, per_row, hd, half, layout)
+    launch = Rope("x", "cos", "sin", "pos", Dest("y"), rows * per_row, per_row, hd, half, layout)
     pairs = np.abs(x.reshape(-1, hd)).astype(np.float64)
     largest = np.repeat(pairs.max(axis=1), hd)
     rounded = 0.0 if numerics is Numerics.PRECISE else 2 * U

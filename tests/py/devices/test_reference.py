@@ -17,9 +17,10 @@ import pytest
 
 from lane.devices.device import DeviceError
 from lane.graph.graph import Head
-from lane.launch.record import Form, Mode, Numerics
+from lane.launch.fields import Mode, Storage
+from lane.launch.quantised import Component, components
+from lane.launch.record import Numerics
 from lane.plan.plan import DECODE, FormKey
-from lane.plan.step import Part
 from lane.session import Session
 from tests.py.devices.runs import across, engine, in_chunks, session
 from tests.py.support.bars import misses
@@ -62,16 +63,16 @@ def _compare(numerics: Numerics, cpu: Session, reference: Session, key: FormKey)
         accesses = list(item.launch.accesses())
         for access in accesses:
             buffer = form.schedule.buffers[access.name]
-            if access.form is Form.PLAIN and access.mode is Mode.READ and buffer.fill.value in ("computed", "alias"):
+            if access.storage is Storage.PLAIN and access.mode is Mode.READ and buffer.fill.value in ("computed", "alias"):
                 cpu.device.write(key, access.name, reference.device.read(key, access.name))
         cpu.device.run_launches(key, number, number + 1)
         reference.device.run_launches(key, number, number + 1)
         for access in accesses:
-            if access.mode is Mode.READ or access.mode is Mode.READ_ROWS:
+            if access.mode is Mode.READ:
                 continue
-            if access.form is Form.QUANT:
-                for part in (Part.WORDS, Part.SCALES, *((Part.SECOND,) if numerics is Numerics.INT8X2 else ())):
-                    found, wanted = (d.device.read(key, access.name, part) for d in (cpu, reference))
+            if access.storage is Storage.QUANT:
+                for component in components(Storage.QUANT, numerics):
+                    found, wanted = (d.device.read(key, access.name, component) for d in (cpu, reference))
                     np.testing.assert_array_equal(found, wanted, f"{number} {item.launch}")
                 continue
             found, wanted = (d.device.read(key, access.name).astype(np.float64) for d in (cpu, reference))
@@ -98,6 +99,6 @@ def test_what_has_no_such_array_is_refused() -> None:
     for device in ("cpu", "reference"):
         run = session(BY_NAME["llama"], Numerics.INT8, device=device)
         with pytest.raises(DeviceError, match="'embed' has no array 'matrix'"):
-            run.device.read(DECODE, "embed", Part.MATRIX)
+            run.device.read(DECODE, "embed", Component.MATRIX)
         with pytest.raises(DeviceError, match="allowed"):
-            run.device.write(DECODE, "embed", np.zeros(3, np.int8), Part.WORDS)
+            run.device.write(DECODE, "embed", np.zeros(3, np.int8), Component.WORDS)

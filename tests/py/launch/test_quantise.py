@@ -18,8 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lane.launch.projection import SECOND_WORD_STEPS, quantise, quantised_values
-from lane.launch.record import QUANT_BLOCK_ELEMS
+from lane.launch.quantised import QUANT_BLOCK_ELEMS, SECOND_WORD_STEPS, quantise, quantised_values
 
 U = 2.0**-24
 FIRST = 0.5 + 127 * 3 * U

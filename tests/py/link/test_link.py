@@ -11,7 +11,7 @@ from lane.errors import UnsupportedError
 from lane.graph import ops as g
 from lane.graph.graph import Head, StepGraph
 from lane.launch import data, norm, projection
-from lane.launch.record import Form, Numerics
+from lane.launch.record import Numerics
 from lane.link.link import Linked, link
 from tests.py.support.fixtures import FIXTURES, Fixture
 from tests.py.support.graphs import Step, matrix, ones, param, state, values
@@ -50,14 +50,14 @@ def test_a_tensor_is_quantised_once_before_its_first_reader(numerics: Numerics) 
     kinds = [item.launch.kind for item in linked]
     assert kinds == ["gather", "scale", "quant", "gemv", "quant", "gemv", "gemv", "gemv", "argmax"]
     assert [(q.x, q.n) for q in quants(linked)] == [("y", 64), ("x", 64)]
-    assert all(item.launch.quant for item in linked if isinstance(item.launch, projection.Gemv))
+    assert all(item.launch.read_quant for item in linked if isinstance(item.launch, projection.Gemv))
 
 
 def test_precise_quantises_nothing() -> None:
     s, x = embedded()
     linked = link(s.close(project(s, x, "logits")), Numerics.PRECISE)
     assert not quants(linked)
-    assert not any(item.launch.quant for item in linked if isinstance(item.launch, projection.Gemv))
+    assert not any(item.launch.read_quant for item in linked if isinstance(item.launch, projection.Gemv))
 
 
 @pytest.mark.parametrize("format", ["F32", "F16", "BF16"])
@@ -73,7 +73,7 @@ def test_a_float_and_a_block_matrix_on_one_tensor() -> None:
     project(s, x, "a", format="F16")
     linked = link(s.close(project(s, x, "logits")), Numerics.INT8)
     gemvs = [item.launch for item in linked if isinstance(item.launch, projection.Gemv)]
-    assert [launch.form_read("x") for launch in gemvs] == [Form.PLAIN, Form.QUANT]
+    assert [launch.read_quant for launch in gemvs] == [False, True]
     assert len(quants(linked)) == 1
 
 
@@ -171,7 +171,6 @@ def op_refusals() -> dict[str, tuple[Callable[[Step, str], str], str]]:
         "head_matmul": (case(g.HeadMatMul("x", "heads", "o", 2, 32, 32)), none),
         "matmul": (case(g.MatMul("x", "table", "o", "bias")), "a projection with its bias inside is a fused class"),
         "gather": (case(g.Gather("rows", "index", "o", 1)), "table 'rows' has no checkpoint rows"),
-        "write_rows": (case(g.WriteRows("cache", "x", None, 3)), "rows are written at the fixed row 3"),
     }
 
 
@@ -180,8 +179,7 @@ def test_an_op_without_a_launch_is_named_with_its_output_and_why(kind: str) -> N
     add, why = op_refusals()[kind]
     s, x = embedded()
     text = refusal(s.close(add(s, x)))
-    out = "cache" if kind == "write_rows" else "o"
-    assert text.startswith(f"link: no launch for op 1 '{kind}' writing '{out}': {why}")
+    assert text.startswith(f"link: no launch for op 1 '{kind}' writing 'o': {why}")
 
 
 # --- whole models -----------------------------------------------------------------------------------------------------
@@ -198,6 +196,16 @@ def test_every_op_of_every_model_is_computed_by_one_launch(fixture: Fixture, num
         quantised = [launch.x for launch in quants(linked)]
         assert len(set(quantised)) == len(quantised)
         assert bool(quantised) == (numerics is not Numerics.PRECISE and fixture.name not in ("F32", "F16", "BF16"))
+
+
+def test_rows_are_written_at_a_position_or_at_a_fixed_row() -> None:
+    s, x = embedded()
+    cache = s.tensor(state("cache", 8, 64))
+    s.add(g.WriteRows(cache, x, s.pos))
+    s.add(g.WriteRows(cache, x, None, 3))
+    linked = link(s.close(project(s, x, "logits")), Numerics.PRECISE)
+    rows = [item.launch for item in linked if isinstance(item.launch, data.SetRow)]
+    assert [(launch.index, launch.row) for launch in rows] == [("pos", None), (None, 3)]
 
 
 def test_layer_norms_are_centred_norms() -> None:

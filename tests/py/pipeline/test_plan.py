@@ -11,13 +11,13 @@ import pytest
 from lane.errors import CapacityError, UnsupportedError, UsageError
 from lane.graph.graph import Head
 from lane.graph.tensor import Values
+from lane.launch.quantised import Component
 from lane.launch.record import Numerics
 from lane.launch.table import Space
 from lane.pipeline import PASSES, Options, compile_plan
 from lane.plan.check import PlacementError, refuse_misplaced
 from lane.plan.placement import Place
 from lane.plan.plan import DECODE, FormKey, FormPlan, Plan
-from lane.plan.step import Part
 from tests.py.support.fixtures import BY_NAME, FAMILIES, Fixture
 
 KEYS = [FormKey(8), FormKey(8, Head.ALL), FormKey(32)]
@@ -89,19 +89,19 @@ def test_a_view_lies_in_its_tensor(numerics: Numerics) -> None:
         assert view.base is not None
         base, own = form.places[view.base], form.places[view.name]
         assert own.space is base.space is Space.ARENA
-        assert own.offsets[Part.PLAIN] == base.offsets[Part.PLAIN] + 4 * view.offset
-        if Part.WORDS in base.offsets:
-            assert own.offsets[Part.WORDS] == base.offsets[Part.WORDS] + view.offset
-            assert own.offsets[Part.SCALES] == base.offsets[Part.SCALES] + view.offset // 32 * 4
+        assert own.offsets[Component.PLAIN] == base.offsets[Component.PLAIN] + 4 * view.offset
+        if Component.WORDS in base.offsets:
+            assert own.offsets[Component.WORDS] == base.offsets[Component.WORDS] + view.offset
+            assert own.offsets[Component.SCALES] == base.offsets[Component.SCALES] + view.offset // 32 * 4
 
 
 Change = Callable[[Plan, FormPlan], dict[str, Place]]
 
 
-def _moved(name: str, by: Callable[[Plan], int], part: Part = Part.PLAIN) -> Change:
+def _moved(name: str, by: Callable[[Plan], int], component: Component = Component.PLAIN) -> Change:
     def change(plan: Plan, form: FormPlan) -> dict[str, Place]:
         place = form.places[name]
-        return {name: Place(place.space, {**place.offsets, part: place.offsets[part] + by(plan)})}
+        return {name: Place(place.space, {**place.offsets, component: place.offsets[component] + by(plan)})}
 
     return change
 
@@ -114,11 +114,11 @@ def _moved(name: str, by: Callable[[Plan], int], part: Part = Part.PLAIN) -> Cha
         (_moved("pos", lambda plan: plan.state.total_bytes), r"of the state, allowed 0 to"),
         (_moved("pos", lambda plan: -(1 << 20)), r"of the state, allowed 0 to"),
         (_moved("blk.0.attn_norm.weight", lambda plan: plan.pool.total_bytes), r"of the pool, allowed 0 to"),
-        (_moved("blk.0.attn_q.weight", lambda plan: 1, Part.MATRIX), r"found matrix number \d+, allowed that of its"),
-        (_moved("blk.0.attn_q.weight", lambda plan: 1000, Part.MATRIX), r"found matrix number 10\d\d"),
+        (_moved("blk.0.attn_q.weight", lambda plan: 1, Component.MATRIX), r"found matrix number \d+, allowed that of its"),
+        (_moved("blk.0.attn_q.weight", lambda plan: 1000, Component.MATRIX), r"found matrix number 10\d\d"),
         (lambda plan, form: {"embed": Place(Space.ARENA, {})}, "found no bytes of its plain"),
         (
-            lambda plan, form: {"blk.0.attn_norm": Place(Space.ARENA, {Part.PLAIN: 0, Part.SCALES: 0})},
+            lambda plan, form: {"blk.0.attn_norm": Place(Space.ARENA, {Component.PLAIN: 0, Component.SCALES: 0})},
             "found no bytes of its words",
         ),
     ],

@@ -9,13 +9,15 @@ from lane import _core
 from lane.errors import UsageError
 from lane.graph.graph import Head
 from lane.launch.data import View
-from lane.launch.record import Form, Mode, Numerics
+from lane.launch.fields import STORED, Mode
+from lane.launch.quantised import Component, components
+from lane.launch.record import Numerics
 from lane.launch.table import ALIGNMENT_BYTES
 from lane.models.step import CHUNK_ROWS
 from lane.plan.arena import ArenaPlan
-from lane.plan.step import Part, form_parts, is_step_local, part_bytes
+from lane.plan.step import array_bytes
 from lane.plan.step_plan import PlanOptions, plan_arena, plan_step
-from lane.schedule.schedule import Schedule, quantised_bytes, schedule
+from lane.schedule.schedule import Schedule, schedule
 from tests.py.support.fixtures import BY_NAME, FAMILIES, FIXTURES, Fixture
 
 FORMS = (*((rows, Head.LAST) for rows in (1, *CHUNK_ROWS)), *((rows, Head.ALL) for rows in CHUNK_ROWS))
@@ -26,23 +28,23 @@ MOST_OVER_BOUND = 0.02
 def replay(s: Schedule, plan: ArenaPlan) -> None:
     """Runs a schedule's accesses on an arena that remembers, for each cell, which array was written there last."""
     owner = np.full(-(-plan.total_bytes // ALIGNMENT_BYTES), -1, np.int64)
-    numbers: dict[tuple[str, Part], int] = {}
+    numbers: dict[tuple[str, Component], int] = {}
     for number, item in enumerate(s.launches):
         if isinstance(item.launch, View):
             continue
-        for access in item.launch.accesses():
+        for access in item.accesses():
             buffer = s.buffers[s.buffers[access.name].base or access.name]
-            if not is_step_local(buffer, s):
+            if not buffer.is_step_local:
                 continue
-            for part in form_parts(access.form, s.numerics):
-                offset, size_bytes = plan.offset(buffer.name, part), part_bytes(buffer, part, s.numerics)
+            for component in components(access.storage, s.numerics):
+                offset, size_bytes = plan.offset(buffer.name, component), array_bytes(buffer, component)
                 assert offset >= 0 and offset % ALIGNMENT_BYTES == 0
                 assert offset + size_bytes <= plan.total_bytes
                 first = offset // ALIGNMENT_BYTES
                 cells = owner[first : first - (-size_bytes // ALIGNMENT_BYTES)]
-                own = numbers.setdefault((buffer.name, part), len(numbers))
-                if access.mode in (Mode.READ, Mode.READ_ROWS, Mode.UPDATE):
-                    assert (cells == own).all(), f"launch {number} '{item.launch}' reads '{buffer.name}' {part.value}"
+                own = numbers.setdefault((buffer.name, component), len(numbers))
+                if access.mode in (Mode.READ, Mode.UPDATE):
+                    assert (cells == own).all(), f"launch {number} '{item.launch}' reads '{buffer.name}' {component.value}"
                 else:
                     cells[:] = own
 
@@ -62,24 +64,13 @@ def test_fixtures(fixture: Fixture, numerics: Numerics) -> None:
 def test_every_step_local_array_is_placed_and_nothing_else() -> None:
     s = schedule(BY_NAME["gemma3"].model().step(32), Numerics.INT8X2)
     plan = plan_arena(s)
-    placed = {(array.buffer, array.part) for array in plan.arrays}
+    placed = {(array.buffer, array.component) for array in plan.arrays}
     for buffer in s.buffers.values():
-        local = is_step_local(buffer, s)
-        assert ((buffer.name, Part.PLAIN) in placed) == (local and buffer.plain)
-        for part in (Part.WORDS, Part.SECOND, Part.SCALES, Part.SUMS):
-            assert ((buffer.name, part) in placed) == (local and buffer.quant)
-    assert plan.offset(s.io.logits, Part.PLAIN) == -1
-    assert plan.offset(s.io.pos, Part.PLAIN) == -1
-
-
-@pytest.mark.parametrize("numerics", Numerics)
-def test_the_quantised_form_has_the_bytes_that_the_schedule_counts(numerics: Numerics) -> None:
-    s = schedule(BY_NAME["llama"].model().step(32), Numerics.INT8)
-    for buffer in s.buffers.values():
-        if buffer.quant and buffer.base is None:
-            parts = form_parts(Form.QUANT, numerics)
-            assert sum(part_bytes(buffer, p, numerics) for p in parts) == quantised_bytes(buffer.elems, numerics)
-            assert (Part.SECOND in parts) == (numerics is Numerics.INT8X2)
+        for storage, has in zip(STORED, (buffer.plain, buffer.quant), strict=True):
+            for component in components(storage, s.numerics):
+                assert ((buffer.name, component) in placed) == (buffer.is_step_local and has)
+    assert plan.offset(s.io.logits, Component.PLAIN) == -1
+    assert plan.offset(s.io.pos, Component.PLAIN) == -1
 
 
 def test_a_view_keeps_its_tensor_alive() -> None:
@@ -88,12 +79,12 @@ def test_a_view_keeps_its_tensor_alive() -> None:
     plan = plan_arena(s)
     view = next(item.launch for item in s.launches if isinstance(item.launch, View))
     last = max(n for n, item in enumerate(s.launches) if view.out in {a.name for a in item.launch.accesses()})
-    begin = plan.offset(view.src, Part.PLAIN)
-    end = begin + part_bytes(s.buffers[view.src], Part.PLAIN, s.numerics)
+    begin = plan.offset(view.src, Component.PLAIN)
+    end = begin + array_bytes(s.buffers[view.src], Component.PLAIN)
     written = [a.name for a in s.launches[last].launch.accesses() if a.mode is Mode.WRITE]
     for buffer in (s.buffers[name] for name in written):
-        offset = plan.offset(buffer.name, Part.PLAIN)
-        assert offset >= end or offset + part_bytes(buffer, Part.PLAIN, s.numerics) <= begin
+        offset = plan.offset(buffer.name, Component.PLAIN)
+        assert offset >= end or offset + array_bytes(buffer, Component.PLAIN) <= begin
 
 
 @pytest.mark.parametrize("strategy", _core.arena_strategies())

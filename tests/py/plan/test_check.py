@@ -9,12 +9,14 @@ import pytest
 
 from lane import _core
 from lane.graph.graph import Head
-from lane.launch.record import Form, Numerics
+from lane.launch.fields import Region
+from lane.launch.quantised import Component
+from lane.launch.record import Numerics
 from lane.plan.arena import ArenaPlan
 from lane.plan.check import check_step
 from lane.plan.chips import CHIPS, chip_named
 from lane.plan.cost import launch_costs
-from lane.plan.step import LoweredStep, Part, Span, form_parts, part_spans
+from lane.plan.step import LoweredStep, Span, component_span
 from lane.plan.step_plan import PlanError, PlanOptions, StepPlan, plan_step, refuse_faults
 from lane.schedule.schedule import schedule
 from tests.py.support.fixtures import BY_NAME, FIXTURES, Fixture
@@ -28,8 +30,8 @@ def planned(name: str, rows: int, streams: int = 1, head: Head = Head.LAST) -> t
     return LoweredStep(s, launch_costs(s, CHIPS["h200"])), plan_step(s, options)
 
 
-def broken_arena(plan: StepPlan, changes: dict[tuple[str, Part], int]) -> ArenaPlan:
-    offsets = {(a.buffer, a.part): a.offset_bytes for a in plan.arena.arrays} | changes
+def broken_arena(plan: StepPlan, changes: dict[tuple[str, Component], int]) -> ArenaPlan:
+    offsets = {(a.buffer, a.component): a.offset_bytes for a in plan.arena.arrays} | changes
     return replace(plan.arena, _offsets=offsets)
 
 
@@ -55,7 +57,7 @@ def test_small_steps_gain_by_streams() -> None:
 def test_overlapping_arrays_are_found() -> None:
     lowered, plan = planned("llama", 32)
     first, second = "blk.0.attn_q", "blk.0.attn_k"
-    arena = broken_arena(plan, {(second, Part.PLAIN): plan.arena.offset(first, Part.PLAIN)})
+    arena = broken_arena(plan, {(second, Component.PLAIN): plan.arena.offset(first, Component.PLAIN)})
     texts = [f.text for f in check_step(lowered, plan.streams, arena) if f.fault == "overlap"]
     assert any(f"'{first} plain' and '{second} plain' share bytes" in text for text in texts), texts
 
@@ -84,23 +86,21 @@ def test_a_read_before_its_write_is_found() -> None:
 
 def test_findings_are_refused() -> None:
     lowered, plan = planned("llama", 32)
-    bad = replace(plan, arena=broken_arena(plan, {("embed", Part.PLAIN): plan.arena.total_bytes}))
+    bad = replace(plan, arena=broken_arena(plan, {("embed", Component.PLAIN): plan.arena.total_bytes}))
     with pytest.raises(PlanError, match=r"plan: \d+ findings of the checker: placement: 'embed plain' has"):
         refuse_faults(lowered, bad.streams, bad.arena)
 
 
 def test_spans_of_a_view_lie_in_its_tensors_arrays() -> None:
-    """Values 64 to 96 of a tensor of 128: under int8x2 the sums of all its second words follow those of its first."""
-    s = schedule(BY_NAME["llama"].model().step(1), Numerics.INT8X2)
-    base = replace(s.buffers["embed"], elems=128)
-    spans = {p: list(part_spans(64, 32, base, p, s.numerics)) for p in form_parts(Form.QUANT, s.numerics)}
-    assert spans == {
-        Part.WORDS: [Span(64, 32)],
-        Part.SECOND: [Span(64, 32)],
-        Part.SCALES: [Span(8, 4)],
-        Part.SUMS: [Span(8, 4, pitch=16, count=2)],
-    }
-    assert list(part_spans(64, 32, base, Part.PLAIN, s.numerics)) == [Span(256, 128)]
+    """Values 64 to 96 of a tensor, and of every 32 from there on the first 8, four times."""
+    base = schedule(BY_NAME["llama"].model().step(1), Numerics.INT8X2).buffers["embed"]
+    whole, parts = Region(0, 32), Region(0, 8, 32, 4)
+    assert component_span(whole, 64, base, Component.WORDS) == Span(64, 32)
+    assert component_span(whole, 64, base, Component.SECOND) == Span(64, 32)
+    assert component_span(whole, 64, base, Component.SCALES) == Span(8, 4)
+    assert component_span(whole, 64, base, Component.PLAIN) == Span(256, 128)
+    assert component_span(parts, 64, base, Component.PLAIN) == Span(256, 32, pitch=128, count=4)
+    assert component_span(Region(32, 8, 8, 4), 64, base, Component.PLAIN) == Span(384, 128)
 
 
 def test_chips_are_named() -> None:

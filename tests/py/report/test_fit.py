@@ -26,14 +26,16 @@ def test_the_cpu_allocates_what_was_said(fixture: Fixture, numerics: Numerics) -
     forms = [1, 2, 4, 32, 64]
     engine.require_prompt(sum(forms) - 1)
     engine.open()
-    report = fit(fixture.path, context=128, forms=forms, numerics=numerics)
+    report = fit(fixture.path, context=128, forms=forms, numerics=numerics, threads=1)
     memory = engine.device.memory()
     assert report.mapped_bytes == memory.checkpoint
     assert report.cache_bytes == memory.caches
     assert report.constant_bytes == memory.constants
     assert report.io_bytes == memory.io
     assert report.arena_bytes == memory.arena
-    assert report.choices[0].device_bytes == memory.caches + memory.constants + memory.io + memory.arena
+    assert report.scratch_bytes == memory.scratch
+    held = memory.caches + memory.constants + memory.io + memory.arena + memory.scratch
+    assert report.choices[0].device_bytes == held
 
 
 def test_all_parts_add_up_on_a_chip() -> None:

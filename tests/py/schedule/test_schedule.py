@@ -10,11 +10,14 @@ from lane.graph import ops as g
 from lane.graph.graph import Head, StepGraph
 from lane.graph.tensor import Role, Tensor
 from lane.launch import data, projection
-from lane.launch.record import Numerics
+from lane.launch.attention import Attention
+from lane.launch.fields import Mode, RowsSeen
+from lane.launch.quantised import quantised_bytes
+from lane.launch.record import Dest, Numerics
 from lane.launch.table import Elem
 from lane.link.link import Linked
 from lane.schedule.buffers import Fill, ScheduleError, lay_out
-from lane.schedule.schedule import Schedule, check, quantised_bytes, schedule
+from lane.schedule.schedule import Schedule, Scratch, check, schedule, with_scratch
 from tests.py.support.fixtures import BY_NAME
 from tests.py.support.goldens import check_golden
 from tests.py.support.graphs import Step, matrix, ones, state
@@ -57,7 +60,7 @@ def test_buffers() -> None:
         "pos": "pos param i32[1] plain",
         "cache": "cache zero f32[512] plain",
         "last": "last alias f32[64] plain+quant = normed+192",
-        "logits": "logits computed f32[40] plain",
+        "logits": "logits logits f32[40] plain",
         "token": "token param i32[1] plain",
     }
 
@@ -73,14 +76,14 @@ def test_bytes_and_operations() -> None:
     planned = schedule(small(), Numerics.INT8)
     moved = {item.launch.kind: planned.bytes_moved(item) for item in planned.executed()}
     row_bytes = 64 // 32 * 34  # Q8_0: 32 words and an f16 scale
-    assert moved["gather"] == 4 * row_bytes + 512 * 4 + 4 * 64 * 4
+    assert moved["gather"] == 4 * row_bytes + 4 * 4 + 4 * 64 * 4  # of the tokens, the step's
     assert moved["norm"] == 2 * 4 * 64 * 4 + 64 * 4
     assert moved["set_row"] == 4 + 4 * 64 * 4 + 4 * 64 * 4  # the rows written, not the table
     assert moved["quant"] == 4 * 64 * 4 + quantised_bytes(4 * 64, Numerics.INT8)
     assert moved["gemv"] == quantised_bytes(64, Numerics.INT8) + 40 * row_bytes + 40 * 4
     assert planned.operations() == sum(item.launch.operations() for item in planned.launches)
-    assert quantised_bytes(64, Numerics.INT8) == 64 + 2 * 4 + 4 * 2
-    assert quantised_bytes(64, Numerics.INT8X2) == 2 * 64 + 2 * 4 + 2 * 4 * 2
+    assert quantised_bytes(64, Numerics.INT8) == 64 + 2 * 4
+    assert quantised_bytes(64, Numerics.INT8X2) == 2 * 64 + 2 * 4
 
 
 def test_rules_are_counted_and_dumped() -> None:
@@ -95,7 +98,7 @@ def test_a_launch_that_names_no_tensor() -> None:
 
 
 def test_a_view_read_quantised_whose_tensor_is_not() -> None:
-    gemv = projection.Gemv("last", "table", "logits", 64, 40, 1, quant=True)
+    gemv = projection.Gemv("last", "table", Dest("logits"), 64, 40, 1, read_quant=True)
     with pytest.raises(ScheduleError, match="view 'last' is read quantised, its tensor 'normed' has no such form"):
         lay_out(small(), [Linked(data.View("normed", "last", 192, 64), ()), Linked(gemv, ())])
 
@@ -106,9 +109,41 @@ def with_buffer(planned: Schedule, name: str, **changed: object) -> Schedule:
 
 
 @pytest.mark.parametrize("elem", [Elem.F16, Elem.BF16])
-def test_no_kernel_takes_a_16_bit_array(elem: Elem) -> None:
-    with pytest.raises(ScheduleError, match=f"'cache' is {elem.value}, allowed f32 or i32"):
-        check(with_buffer(schedule(small(), Numerics.INT8), "cache", elem=elem))
+def test_only_some_fields_take_a_16_bit_array(elem: Elem) -> None:
+    """Rows of a cache may be kept in 16 bits, a norm's result not."""
+    planned = schedule(small(), Numerics.INT8)
+    check(with_buffer(planned, "cache", elem=elem))
+    with pytest.raises(ScheduleError, match=f"launch 1 'norm .*': 'normed' is {elem.value}, allowed f32$"):
+        check(with_buffer(planned, "normed", elem=elem))
+    with pytest.raises(ScheduleError, match="'tokens' is f32, allowed i32"):
+        check(with_buffer(planned, "tokens", elem=Elem.F32))
+
+
+def test_launches_have_scratch_and_counters_of_their_own() -> None:
+    planned = schedule(small(), Numerics.INT8)
+    number = next(n for n, item in enumerate(planned.launches) if item.launch.kind == "argmax")
+    given = with_scratch(planned, {number: [Scratch("best", 30), Scratch("arrived", 8, counter=True)]})
+    scratch, counter = f"argmax.{number}.best", f"argmax.{number}.arrived"
+    assert str(given.buffers[scratch]) == f"{scratch} scratch f32[8] plain"
+    assert str(given.buffers[counter]) == f"{counter} counter i32[2] plain"
+    assert given.buffers[scratch].is_step_local and not given.buffers[counter].is_step_local
+    own = [(a.name, a.mode) for a in given.launches[number].accesses()][-2:]
+    assert own == [(scratch, Mode.WRITE), (counter, Mode.UPDATE)]
+    assert given.bytes_moved(given.launches[number]) == planned.bytes_moved(planned.launches[number]) + 32 + 8
+    check(given)
+
+
+def test_a_window_bounds_what_attention_moves_and_does() -> None:
+    """Of 4096 rows a window of 64 sees 64; a chunk of 4 rows, three more together, and 64 each."""
+    q = {"x": 8, "kc": 4096 * 8, "vc": 4096 * 8}
+    for rows, window, seen, pairs in ((1, 0, 4096, 4096), (1, 64, 64, 64), (4, 64, 67, 4 * 64), (4, 0, 4096, 16378)):
+        launch = Attention("x", "kc", "vc", "pos", None, "y", rows, 2, 1, 4, 4, 4096, 0.5, window=window)
+        moved = {a.name: q[a.name] if a.extent is None else a.extent.elems(None) for a in launch.accesses() if a.name in q}
+        assert (moved["kc"], moved["vc"]) == (seen * 8, seen * 8)
+        assert launch.operations() == 2 * 2 * (4 + 4) * pairs
+        early = [a.extent.elems(10) for a in launch.accesses() if isinstance(a.extent, RowsSeen)]
+        assert early == [(10 + rows) * 8] * 2
+        assert launch.operations(10) == 2 * 2 * (4 + 4) * sum(range(11, 11 + rows))
 
 
 def test_a_quantised_tensor_is_whole_blocks() -> None:
@@ -117,8 +152,10 @@ def test_a_quantised_tensor_is_whole_blocks() -> None:
 
 
 def test_fills_follow_roles() -> None:
-    fills = {b.tensor.role: b.fill for b in schedule(small(), Numerics.INT8).buffers.values() if b.base is None}
-    assert fills == {
+    buffers = schedule(small(), Numerics.INT8).buffers
+    assert buffers["logits"].fill is Fill.LOGITS
+    own = [b for b in buffers.values() if b.base is None and b.fill is not Fill.LOGITS]
+    assert {b.tensor.role: b.fill for b in own if b.tensor is not None} == {
         Role.PARAM: Fill.PARAM,
         Role.STATE: Fill.ZERO,
         Role.CONSTANT: Fill.CONSTANT,

@@ -99,6 +99,7 @@ class Inspection:
     tokenizer: TokenizerFacts | None
     has_template: bool
     metadata: Mapping[str, object]
+    warnings: tuple[str, ...]  # what the file leaves open, and what is taken for it
     verdicts: tuple[Verdict, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -125,6 +126,7 @@ def inspect(path: Path) -> Inspection:
         tokenizer=None if tokenizer is None else _facts(tokenizer),
         has_template=TEMPLATE_KEY in metadata,
         metadata={key: described(metadata, key) for key in metadata},
+        warnings=() if tokenizer is None else tokenizer.warnings,
         verdicts=(*_verdicts(checkpoint), verdict),
     )
 

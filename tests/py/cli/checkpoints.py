@@ -57,6 +57,22 @@ def with_entries(**entries: float | int | str | bool) -> Callable[[bytes], bytes
     return change
 
 
+def without(key: bytes, rest_bytes: int) -> Callable[[bytes], bytes]:
+    """Takes an entry out: its key, and `rest_bytes` of kind and value. One that fills the room takes its place."""
+
+    def change(data: bytes) -> bytes:
+        at = data.index(struct.pack("<Q", len(key)) + key)
+        after = at + 8 + len(key) + rest_bytes
+        name = b"test.fill"
+        filled = struct.pack("<Q", len(name)) + name + struct.pack("<IB", 0, 0)  # a u8
+        room = after - at - len(filled)
+        assert room >= 0
+        filled = struct.pack("<Q", len(name) + room) + name + b"_" * room + struct.pack("<IB", 0, 0)
+        return data[:at] + filled + data[after:]
+
+    return change
+
+
 PACKED: tuple[tuple[type, int, Callable[[object], bytes]], ...] = (
     (float, 6, lambda value: struct.pack("<f", value)),
     (int, 5, lambda value: struct.pack("<i", value)),

@@ -11,7 +11,7 @@ import pytest
 
 from bench.make_checkpoint import CONTROLS, SIZES, make
 from lane.report.inspect import inspect
-from tests.py.cli.checkpoints import REFUSED, VOCAB, changed, replaced, retyped
+from tests.py.cli.checkpoints import REFUSED, VOCAB, changed, replaced, retyped, without
 from tests.py.cli.conftest import Lane
 
 REFUSED_AND_OPEN = [
@@ -39,6 +39,8 @@ def test_good(lane: Lane, model: Path) -> None:
     assert sum(use["values"] for use in found["formats"]) == found["parameters"]
     assert found["metadata"]["llama.block_count"] == size.layers
     assert found["metadata"]["tokenizer.ggml.tokens"] == f"string[{VOCAB}]"
+    assert found["taken"]["llama.rope.scaling.factor"] == 1.0
+    assert not found["taken"].keys() & found["metadata"].keys()
     assert not any(verdict["reason"] for verdict in found["verdicts"])
 
 
@@ -86,6 +88,12 @@ def test_what_the_file_leaves_open(lane: Lane, folder: Path) -> None:
     assert json.loads(lane("inspect", path, "--json").out)["warnings"] == [said]
     outcome = lane("run", path, "-p", "a", "-n", "1")
     assert outcome.err.startswith(f"lane: warning: {said}\nlane: load ")
+
+
+def test_what_is_taken_for_a_missing_key(lane: Lane, folder: Path) -> None:
+    path = changed(folder, "no_base", without(b"llama.rope.freq_base", 4 + 4))
+    said = r"taken where the file says nothing\n(  .*\n)*  llama\.rope\.freq_base +10000\.0\n"
+    assert re.search(said, lane("inspect", path).out)
 
 
 def test_a_template_is_not_rendered(lane: Lane, folder: Path) -> None:

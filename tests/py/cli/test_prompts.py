@@ -154,10 +154,10 @@ def test_a_checkpoint_s_own_sampling_comes_first(process: Lane, chatty: Path, fo
         ({}, {}, 0),
         (
             {"temp": 0.6, "top_k": 20, "top_p": 0.9, "min_p": 0.0},
-            dict(temperature=0.6, top_k=20, top_p=0.9, min_p=None),
+            {"temperature": 0.6, "top_k": 20, "top_p": 0.9, "min_p": None},
             0,
         ),
-        ({"temp": -1.0, "top_k": -1, "top_p": 1.0}, dict(temperature=0.0, top_k=None, top_p=None), 0),
+        ({"temp": -1.0, "top_k": -1, "top_p": 1.0}, {"temperature": 0.0, "top_k": None, "top_p": None}, 0),
         ({"penalty_repeat": 1.0, "xtc_probability": 0.0, "mirostat": 0, "penalty_last_n": 64}, {}, 0),
         ({"penalty_repeat": 1.1, "mirostat": 2, "sequence": "top_k;temp"}, {}, 3),
         ({"temp": "hot", "top_k": True, "top_p": float("nan")}, {}, 3),

@@ -43,12 +43,14 @@ IDLE_SESSIONS = 1  # kept for what may begin like the sequence before
 class Piece:
     """One generated token: its id, the text that it completes, and the logarithm of its probability at temperature 1.
 
-    Text is held back while it may be part of a character or a stop string; the last piece has all that is left.
+    Text is held back while it may be part of a character or a stop string; the last piece has all that is left, and
+    says why it is the last: "stop" where the model or a stop string ended the text, "length" where that was cut off.
     """
 
     id: int
     text: str
     logprob: float
+    finish: str | None = None
 
 
 @dataclass(slots=True)
@@ -171,24 +173,33 @@ class Model:
         plan = _Generation(tokens, n or self.room(tokens), sampler, stops, progress)
         return self._pieces(plan) if session is None else self._pieces_on(session, plan)
 
-    def encode(self, text: str) -> list[int]:
-        """The ids of a prompt; CapacityError, before more of them are looked for, where they do not fit the context."""
-        return self.tokenizer.prompt(text, most=self.context)
+    def encode(self, text: str, *, parse_special: bool = True) -> list[int]:
+        """The ids of a prompt, control tokens read where they are written unless told otherwise; CapacityError, before
+        more of them are looked for, where they do not fit the context."""
+        return self.tokenizer.prompt(text, parse_special=parse_special, most=self.context)
 
     def room(self, tokens: Sequence[int]) -> int:
         """How many tokens can be generated after a prompt: the last one of them needs no position."""
         return self.context - len(tokens) + 1
 
     def chat(
-        self, messages: Sequence[Mapping[str, object]], n: int | None = None, **options: object
+        self,
+        messages: Sequence[Mapping[str, object]],
+        n: int | None = None,
+        *,
+        variables: Mapping[str, object] | None = None,
+        **options: object,
     ) -> Iterator[Piece]:
         """Generates the assistant's next message; `options` are those of `generate`."""
-        return self.generate(self.chat_tokens(messages), n, **options)  # type: ignore[arg-type]
+        return self.generate(self.chat_tokens(messages, variables), n, **options)  # type: ignore[arg-type]
 
-    def chat_tokens(self, messages: Sequence[Mapping[str, object]]) -> list[int]:
+    def chat_tokens(
+        self, messages: Sequence[Mapping[str, object]], variables: Mapping[str, object] | None = None
+    ) -> list[int]:
         """The prompt of a conversation: the template's text as ids. Control tokens are those that the template wrote;
-        what the messages hold is text."""
-        said = self.template.render(messages, max_chars=self.tokenizer.longest_bytes * self.context)
+        what the messages hold is text. `variables` are what the template asks for beside them."""
+        most = self.tokenizer.longest_bytes * self.context
+        said = self.template.render(messages, variables=variables, max_chars=most)
         return self.tokenizer.prompt(said.text, given=said.given, most=self.context)
 
     def plan(self, rows: int = 1) -> Schedule:
@@ -218,7 +229,8 @@ class Model:
             text = stops.push("" if token in ends else stream.push(token))
             if last and not stops.hit:
                 text += stops.push(stream.flush()) + stops.finish()
-            yield Piece(token, text, logprob)
+            finish = "stop" if token in ends or stops.hit else "length" if last else None
+            yield Piece(token, text, logprob, finish)
             if last or stops.hit:
                 return
             started = time.perf_counter()

@@ -73,10 +73,12 @@ class ChatTemplate:
         _templates.add(self)
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, object], name: str | None = None) -> "ChatTemplate":
-        """The checkpoint's template, or the one it calls `name` where it has several."""
-        source = metadata.get("tokenizer.chat_template" + (f".{name}" if name else ""))
-        return cls(source if isinstance(source, str) else None, partial(_special_tokens, metadata))
+    def from_metadata(
+        cls, metadata: Mapping[str, object], name: str | None = None, source: str | None = None
+    ) -> "ChatTemplate":
+        """The checkpoint's template, or the one it calls `name` where it has several; or `source` in their place."""
+        found = metadata.get("tokenizer.chat_template" + (f".{name}" if name else "")) if source is None else source
+        return cls(found if isinstance(found, str) else None, partial(_special_tokens, metadata))
 
     def start(self) -> None:
         """Starts the process that renders, ahead of the first use, and does not wait for it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -82,12 +83,13 @@ class CheckpointSource:
 
 @dataclass(frozen=True)
 class Model:
-    """A recognised model with the context it is compiled for."""
+    """A recognised model with the context it is compiled for. `taken` has, by key, what the file does not say."""
 
     architecture: Architecture[Any]
     config: Config
     source: CheckpointSource
     constants: Constants
+    taken: Mapping[str, object]
 
     @property
     def context(self) -> int:
@@ -126,7 +128,13 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
     hparams.refuse_unread()
     check_tensors(architecture, config, checkpoint)
     source = CheckpointSource(checkpoint)
-    return Model(architecture, config, source, Constants(source, _context(context, config.context)))
+    return Model(
+        architecture,
+        config,
+        source,
+        Constants(source, _context(context, config.context)),
+        MappingProxyType(hparams.taken),
+    )
 
 
 def _architecture(name: str) -> Architecture[Any]:

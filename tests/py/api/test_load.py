@@ -222,6 +222,11 @@ def test_a_file_whose_name_goes_away_stays_open(path: Path, tmp_path: Path, monk
     assert model.memory()["checkpoint"] == path.stat().st_size
 
 
+def test_errors_are_exported() -> None:
+    for error in (lane.LaneError, lane.UsageError, lane.CheckpointError, lane.UnsupportedError, lane.CapacityError):
+        assert issubclass(error, lane.LaneError) and error.__name__ in lane.__all__ and error.__name__ in dir(lane)
+
+
 def test_threads_take_turns(path: Path) -> None:
     model = lane.load(path, ctx=64, threads=1)
     prompts = [TOKENS, TOKENS[:3]]

@@ -10,8 +10,9 @@ import pytest
 from lane.errors import CapacityError
 from lane.limits import MemoryLimit, context_warning, memory_limit, require_memory
 from lane.report.fit import fit
-from tests.py.report.test_fit import LLAMA
+from tests.py.support.fixtures import BY_NAME
 
+LLAMA = BY_NAME["llama"].path
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 V2 = "sys/fs/cgroup"

@@ -15,9 +15,8 @@ from lane.launch.meaning.attention import RopeLayout
 from lane.models.architecture import TensorRow
 from lane.models.recognise import Model
 from lane.models.registry import ARCHITECTURES
-from tests.py.models.tiny import BY_NAME, VOCAB, Tiny, last_of, tiny
+from tests.py.models.tiny import BY_NAME, NAMES, VOCAB, Tiny, architecture_of, last_of, table_of, tiny
 
-NAMES = [a.name for a in ARCHITECTURES]
 TOKENS = [1, 7, 7, 39, 0, 22, 5, 13]
 
 
@@ -44,7 +43,7 @@ def test_steps_run_and_agree(name: str, optional: bool, tmp_path: Path) -> None:
         np.testing.assert_allclose(stepwise.run(model.step(1), [token], pos), every[pos : pos + 1], rtol=1e-9)
 
 
-OPTIONAL = [(a.name, row) for a in ARCHITECTURES for row in a.tensors if not row.required]
+OPTIONAL = [(name, row) for name in NAMES for row in table_of(name) if not row.required]
 
 
 @pytest.mark.parametrize(("name", "row"), OPTIONAL, ids=lambda v: v.pattern if isinstance(v, TensorRow) else None)
@@ -54,7 +53,7 @@ def test_an_optional_tensor_is_used(name: str, row: TensorRow, tmp_path: Path) -
     changed = {"rope__scaling__original_context_length": 16} if row.pattern == "rope_factors_long.weight" else {}
     made = tiny(name, optional=True, **changed)
     factors = ("rope_factors_short.weight", "rope_factors_long.weight")
-    without = Tiny(name, made.metadata, dict(made.tensors))
+    without = Tiny(made.name, made.metadata, dict(made.tensors))
     for tensor in factors if row.pattern in factors else (last_of(name, row),):
         del without.tensors[tensor]
     assert np.abs(logits(made.recognise(tmp_path)) - logits(without.recognise(tmp_path))).max() > 1e-6
@@ -90,7 +89,7 @@ def test_layers_that_predict_further_tokens_are_not_run(tmp_path: Path) -> None:
 
 # --- what sets families apart -----------------------------------------------------------------------------------------
 
-INTERLEAVED = {"llama", "smollm3", "granite", "minicpm"}
+INTERLEAVED = {"llama", "mixtral", "smollm3", "granite", "minicpm", "granitemoe"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -179,3 +178,8 @@ def test_a_dimension_of_one(tmp_path: Path) -> None:
 
 def test_no_two_architectures_share_a_name() -> None:
     assert len(BY_NAME) == len(ARCHITECTURES)
+
+
+def test_every_row_of_every_table_is_tried() -> None:
+    tried = {(architecture_of(name).name, row) for name in NAMES for row in table_of(name)}
+    assert tried == {(a.name, row) for a in ARCHITECTURES for row in a.tensors}

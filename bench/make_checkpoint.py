@@ -88,13 +88,29 @@ def own_keys(family: str, size: Size) -> Mapping[str, object]:
     """Hyperparameters that a family reads and that others must not be offered: they would be read as mixtures."""
     experts = {"expert_count": 8, "expert_used_count": 2}
     narrow = {**experts, "expert_feed_forward_length": size.ff // 4}
+    shared = {"expert_shared_feed_forward_length": size.ff // 2}
+    delta = {
+        "full_attention_interval": min(4, size.layers),
+        "ssm.conv_kernel": 4,
+        "ssm.state_size": 64,
+        "ssm.group_count": 2,
+        "ssm.time_step_rank": 4,
+        "ssm.inner_size": 4 * 64,
+    }
+    attending = [size.kv_heads if i % 2 else 0 for i in range(size.layers)]
+    convolution = {"attention.head_count_kv": np.array(attending), "shortconv.l_cache": 3}
     return {
-        "qwen2moe": {**narrow, "expert_shared_feed_forward_length": size.ff // 2},
+        "qwen2moe": {**narrow, **shared},
         "qwen3moe": narrow,
         "olmoe": experts,
-        "granitemoe": {**experts, "expert_shared_feed_forward_length": size.ff // 2},
+        "granitemoe": {**experts, **shared},
         "gpt-oss": narrow,
         "glm4moe": {**narrow, "leading_dense_block_count": 1, "expert_shared_count": 1},
+        "qwen3next": {**narrow, **shared, **delta},
+        "qwen35": delta,
+        "qwen35moe": {**narrow, **shared, **delta},
+        "lfm2": convolution,
+        "lfm2moe": {**narrow, **convolution, "leading_dense_block_count": 1, "expert_gating_func": 2},
     }.get(family, {})
 
 
@@ -253,10 +269,12 @@ def _slabs(plan: TensorPlan, pools: dict[tuple[str, int], Bytes], rng: np.random
 
 
 def _vector(plan: TensorPlan, rng: np.random.Generator) -> npt.NDArray[np.float32]:
-    """A bias around 0; a norm's weight or a factor around 1; a matrix kept in F32 (a router) around 0."""
+    """A bias or a matrix kept in F32 (a router) around 0; a norm's weight or a factor around 1, a log-decay around −1."""
     noise = rng.normal(0.0, 0.1, plan.rows * plan.shape[0])
     if len(plan.shape) > 1:
         return noise.astype(np.float32)
+    if plan.name.endswith(".ssm_a"):
+        return -np.abs(1.0 + noise).astype(np.float32)
     return (noise if plan.name.endswith(".bias") else np.abs(1.0 + noise)).astype(np.float32)
 
 
@@ -277,6 +295,8 @@ def _architecture(family: str) -> Architecture[Any]:
 def _add_key(writer: gguf.GGUFWriter, key: str, value: object) -> None:
     if isinstance(value, float):
         writer.add_float32(key, value)
+    elif isinstance(value, np.ndarray):
+        writer.add_array(key, value.tolist())
     else:
         assert isinstance(value, int)
         writer.add_uint32(key, value)

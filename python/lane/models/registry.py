@@ -12,6 +12,8 @@ from lane.models.glm4moe import GLM4MOE
 from lane.models.gpt_oss import GPT_OSS
 from lane.models.granite import GRANITE
 from lane.models.granitemoe import GRANITEMOE
+from lane.models.lfm2 import LFM2
+from lane.models.lfm2moe import LFM2MOE
 from lane.models.llama import LLAMA
 from lane.models.minicpm import MINICPM
 from lane.models.olmo2 import OLMO2
@@ -21,6 +23,9 @@ from lane.models.qwen2 import QWEN2
 from lane.models.qwen2moe import QWEN2MOE
 from lane.models.qwen3 import QWEN3
 from lane.models.qwen3moe import QWEN3MOE
+from lane.models.qwen3next import QWEN3NEXT
+from lane.models.qwen35 import QWEN35
+from lane.models.qwen35moe import QWEN35MOE
 from lane.models.smollm3 import SMOLLM3
 from lane.models.starcoder2 import STARCODER2
 
@@ -43,4 +48,9 @@ ARCHITECTURES: tuple[Architecture[Any], ...] = (
     GRANITEMOE,
     GPT_OSS,
     GLM4MOE,
+    QWEN3NEXT,
+    QWEN35,
+    QWEN35MOE,
+    LFM2,
+    LFM2MOE,
 )

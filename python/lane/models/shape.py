@@ -79,6 +79,7 @@ class DenseShape(Part):
             "gate_up": tuple(2 * ff for ff in self.ff),
             "heads": self.heads,
             "q": tuple(s.q for s in each),
+            "q_and_gate": tuple(2 * s.q for s in each),
             "k": tuple(s.k for s in each),
             "v": tuple(s.v for s in each),
             "qkv": tuple(s.q + s.k + s.v for s in each),

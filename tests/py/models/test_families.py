@@ -11,6 +11,7 @@ from lane.graph.graph import Head
 from lane.graph.ops import Attention, Gather, Rotate, Scale
 from lane.graph.ops.base import Array, Op
 from lane.graph.reference import Reference
+from lane.graph.tensor import Role
 from lane.launch.meaning.attention import RopeLayout
 from lane.models.architecture import TensorRow
 from lane.models.recognise import Model
@@ -154,6 +155,31 @@ def test_windows(tmp_path: Path) -> None:
     assert windows(own.recognise(tmp_path)) == [8, 0, 0, 8, 8, 0, 0]
     olmo = tiny("olmo2", block_count=5, attention__sliding_window=8)
     assert windows(olmo.recognise(tmp_path)) == [8, 8, 8, 0, 8]
+
+
+def states(model: Model) -> dict[str, tuple[int, int]]:
+    return {t.name: (t.rows, t.cols) for t in model.step(1).tensors.values() if t.role is Role.STATE}
+
+
+def test_carried_state_is_of_the_layer_s_kind(tmp_path: Path) -> None:
+    """Caches of one row a position, rings of one row a tap, memories of a matrix a head."""
+    assert states(tiny("qwen35").recognise(tmp_path)) == {
+        "blk.0.conv_ring": (4, 64),
+        "blk.0.memory": (4, 64),
+        "blk.1.k_cache": (64, 16),
+        "blk.1.v_cache": (64, 16),
+    }
+    assert states(tiny("lfm2").recognise(tmp_path)) == {
+        "blk.0.shortconv.ring": (3, 32),
+        "blk.1.k_cache": (64, 16),
+        "blk.1.v_cache": (64, 16),
+        "blk.2.shortconv.ring": (3, 32),
+    }
+
+
+def test_recurrent_layers_are_those_that_the_file_lists(tmp_path: Path) -> None:
+    listed = tiny("qwen35", attention__recurrent_layers=[False, True]).recognise(tmp_path)
+    assert [name for name in states(listed) if name.endswith("memory")] == ["blk.1.memory"]
 
 
 @pytest.mark.parametrize("name", ["llama", "phi3"])

@@ -196,6 +196,13 @@ CONTRADICTIONS: tuple[tuple[str, dict[str, Value], str], ...] = (
     ("glm4moe", {"expert_group_count": 4, "expert_group_used_count": 1}, "expert_used_count is 2, allowed at most 1"),
     ("glm4moe", {"expert_gating_func": 3}, "expert_gating_func is 3, allowed 1 (softmax) or 2 (sigmoid)"),
     ("glm4moe", {"leading_dense_block_count": 4}, "leading_dense_block_count is 4, allowed at most 3"),
+    ("qwen35", {"ssm.group_count": 3}, "ssm.time_step_rank is 4, allowed a multiple of ssm.group_count, 3"),
+    ("qwen35", {"ssm.inner_size": 64}, "ssm.inner_size is 64, allowed 32, the value heads' width"),
+    ("qwen35", {"attention.recurrent_layers": [True]}, "'qwen35.attention.recurrent_layers': found array([ True])"),
+    ("lfm2", {"attention.head_count_kv": [0, 3, 0]}, "attention.head_count is 4, allowed a multiple"),
+    ("lfm2", {"attention.head_count_kv": [0, 2, 2]}, "tensor 'blk.2.attn_q.weight': not in the file"),
+    ("lfm2moe", {"expert_weights_norm": False}, "expert_weights_norm is False, allowed True"),
+    ("llama", {"attention.head_count_kv": 0}, "'llama.attention.head_count_kv': found 0, allowed a whole number"),
     ("llama", {"nextn_predict_layers": 2}, "nextn_predict_layers is 2, allowed fewer than block_count, 2"),
     ("llama", {"rope.scaling.type": 3}, "'llama.rope.scaling.type': found 3, allowed a string"),
 )

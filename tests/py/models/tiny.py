@@ -33,6 +33,18 @@ RMS: Mapping[str, Value] = {"attention.layer_norm_rms_epsilon": 1e-6}
 
 EXPERTS: Mapping[str, Value] = {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 48}
 
+DELTA: Mapping[str, Value] = {
+    "full_attention_interval": 2,
+    "rope.dimension_count": 4,
+    "ssm.conv_kernel": 4,
+    "ssm.state_size": 8,
+    "ssm.group_count": 2,
+    "ssm.time_step_rank": 4,
+    "ssm.inner_size": 32,
+}
+
+CONVOLUTION: Mapping[str, Value] = {"attention.head_count_kv": [0, 2, 0], "block_count": 3, "shortconv.l_cache": 3}
+
 OWN: Mapping[str, Mapping[str, Value]] = {
     "granite": {**RMS, "logit_scale": 4.0},
     "starcoder2": {"attention.layer_norm_epsilon": 1e-5},
@@ -56,6 +68,11 @@ OWN: Mapping[str, Mapping[str, Value]] = {
         "expert_weights_norm": True,
         "rope.dimension_count": 4,
     },
+    "qwen3next": {**RMS, **EXPERTS, **DELTA, "expert_shared_feed_forward_length": 40},
+    "qwen35": {**RMS, **DELTA, "rope.dimension_sections": [1, 1, 0, 0]},
+    "qwen35moe": {**RMS, **EXPERTS, **DELTA, "expert_shared_feed_forward_length": 40},
+    "lfm2": {**RMS, **CONVOLUTION},
+    "lfm2moe": {**RMS, **EXPERTS, **CONVOLUTION, "leading_dense_block_count": 1, "expert_gating_func": 2},
 }
 
 # Architectures with a second shape of files: a name for it, the architecture, its metadata.

@@ -128,7 +128,7 @@ GRAPHS = tuple(
     Fixture("families", name)
     for name in (
         *("mixtral", "qwen2_moe", "qwen3_moe", "qwen3_moe_odd", "olmoe", "granitemoe", "gpt_oss", "gpt_oss_odd"),
-        "glm4_moe",
+        *("glm4_moe", "qwen3_next", "qwen3_next_odd", "qwen3_5", "qwen3_5_moe", "lfm2", "lfm2_moe"),
     )
 )
 

@@ -66,11 +66,12 @@ SIZES: Mapping[str, Size] = {
 
 @dataclass(frozen=True, slots=True)
 class TensorPlan:
-    """A tensor to write: its shape, innermost dimension first."""
+    """A tensor to write: its shape, innermost dimension first; `plain` is what families read as values."""
 
     name: str
     shape: tuple[int, ...]
     format: Format
+    plain: bool
 
     @property
     def rows(self) -> int:
@@ -81,6 +82,36 @@ class TensorPlan:
     def row_bytes(self) -> int:
         """Of one row."""
         return self.shape[0] // self.format.block_elems * self.format.block_bytes
+
+
+def own_keys(family: str, size: Size) -> Mapping[str, object]:
+    """Hyperparameters that a family reads and that others must not be offered: they would be read as mixtures."""
+    experts = {"expert_count": 8, "expert_used_count": 2}
+    narrow = {**experts, "expert_feed_forward_length": size.ff // 4}
+    shared = {"expert_shared_feed_forward_length": size.ff // 2}
+    delta = {
+        "full_attention_interval": min(4, size.layers),
+        "ssm.conv_kernel": 4,
+        "ssm.state_size": 64,
+        "ssm.group_count": 2,
+        "ssm.time_step_rank": 4,
+        "ssm.inner_size": 4 * 64,
+    }
+    attending = [size.kv_heads if i % 2 else 0 for i in range(size.layers)]
+    convolution = {"attention.head_count_kv": np.array(attending), "shortconv.l_cache": 3}
+    return {
+        "qwen2moe": {**narrow, **shared},
+        "qwen3moe": narrow,
+        "olmoe": experts,
+        "granitemoe": {**experts, **shared},
+        "gpt-oss": narrow,
+        "glm4moe": {**narrow, "leading_dense_block_count": 1, "expert_shared_count": 1},
+        "qwen3next": {**narrow, **shared, **delta},
+        "qwen35": delta,
+        "qwen35moe": {**narrow, **shared, **delta},
+        "lfm2": convolution,
+        "lfm2moe": {**narrow, **convolution, "leading_dense_block_count": 1, "expert_gating_func": 2},
+    }.get(family, {})
 
 
 class Offered(Mapping[str, object]):
@@ -104,6 +135,7 @@ class Offered(Mapping[str, object]):
             "rope.freq_base": 10000.0,
             "logit_scale": 8.0,
         }
+        values |= own_keys(family, size)
         self._values = {f"{family}.{key}": value for key, value in values.items()}
         self.asked: dict[str, object] = {}
 
@@ -166,7 +198,8 @@ def plan_tensors(
             continue
         format = embedding if row.pattern in (EMBEDDING, HEAD) else matrix
         shape = tensor.shape[::-1]
-        plan = TensorPlan(tensor.name, shape, format_named("F32") if row.plain or len(shape) == 1 else format)
+        plain = row.plain or len(shape) == 1
+        plan = TensorPlan(tensor.name, shape, format_named("F32") if plain else format, plain)
         if shape[0] % plan.format.block_elems:
             raise UsageError(
                 f"make_checkpoint: '{plan.name}' has rows of {shape[0]} values, "
@@ -221,7 +254,7 @@ def _leave_holes(path: Path, plans: list[TensorPlan], alignment: int) -> None:
 
 
 def _slabs(plan: TensorPlan, pools: dict[tuple[str, int], Bytes], rng: np.random.Generator) -> Iterator[Bytes]:
-    if len(plan.shape) == 1:
+    if plan.plain:
         yield _vector(plan, rng).view(np.uint8)
         return
     key = (plan.format.name, plan.shape[0])
@@ -236,8 +269,12 @@ def _slabs(plan: TensorPlan, pools: dict[tuple[str, int], Bytes], rng: np.random
 
 
 def _vector(plan: TensorPlan, rng: np.random.Generator) -> npt.NDArray[np.float32]:
-    """A bias around 0; a norm's weight or a factor around 1."""
-    noise = rng.normal(0.0, 0.1, plan.shape[0])
+    """A bias or a matrix kept in F32 (a router) around 0; a norm's weight or a factor around 1, a log-decay around −1."""
+    noise = rng.normal(0.0, 0.1, plan.rows * plan.shape[0])
+    if len(plan.shape) > 1:
+        return noise.astype(np.float32)
+    if plan.name.endswith(".ssm_a"):
+        return -np.abs(1.0 + noise).astype(np.float32)
     return (noise if plan.name.endswith(".bias") else np.abs(1.0 + noise)).astype(np.float32)
 
 
@@ -258,6 +295,8 @@ def _architecture(family: str) -> Architecture[Any]:
 def _add_key(writer: gguf.GGUFWriter, key: str, value: object) -> None:
     if isinstance(value, float):
         writer.add_float32(key, value)
+    elif isinstance(value, np.ndarray):
+        writer.add_array(key, value.tolist())
     else:
         assert isinstance(value, int)
         writer.add_uint32(key, value)

@@ -10,4 +10,4 @@ if [ ! -x $bin/ruff ] || [ third_party/lint.lock -nt $bin/ruff ]; then
 fi
 $bin/ruff check --fix .
 $bin/ruff format .
-find cpp tests bench -name '*.cc' -o -name '*.h' | xargs -r $bin/clang-format -i
+find cpp tests bench examples -name '*.c' -o -name '*.cc' -o -name '*.h' | xargs -r $bin/clang-format -i

@@ -145,6 +145,12 @@ nb::list parts(const GgufFile& file) {
   return paths;
 }
 
+std::vector<uint64_t> part_bytes(const GgufFile& file) {
+  std::vector<uint64_t> sizes;
+  for (size_t part = 0; part < file.parts(); ++part) sizes.push_back(file.part_bytes(part));
+  return sizes;
+}
+
 std::vector<uint64_t> data_offsets(const GgufFile& file) {
   std::vector<uint64_t> offsets;
   for (size_t part = 0; part < file.parts(); ++part) offsets.push_back(file.data_offset(part));
@@ -195,6 +201,7 @@ void bind_gguf(nb::module_& m) {
            "Opens the file, or the first of the files that a checkpoint was split into and with it the others.")
       .def_prop_ro("version", &GgufFile::version)
       .def_prop_ro("parts", &parts, nb::sig("def parts(self) -> list[bytes]"), "The files' paths.")
+      .def_prop_ro("part_bytes", &part_bytes, "Each file's size, as it was when it was opened.")
       .def_prop_ro("data_offsets", &data_offsets, "Where each part's data section starts, in bytes.")
       .def("keys", &keys, nb::sig("def keys(self) -> list[str]"))
       .def("kind", &kind, "key"_a, nb::sig("def kind(self, key: str) -> tuple[str, int | None]"),

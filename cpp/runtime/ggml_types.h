@@ -1,7 +1,6 @@
 // The tensor types that a GGUF file can name: id, name and block geometry, in one table. A row of a tensor is a
 // whole number of blocks; a block of `block_elems` values takes `block_bytes` bytes. The table holds every type,
-// also those that no kernel reads: a tensor must be sized before anything decides whether it can be used. Ids 4, 5,
-// 31 to 33 and 36 to 38 belonged to types that no longer exist.
+// also those that no kernel reads: a tensor must be sized before anything decides whether it can be used.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +27,18 @@ inline constexpr GgmlType kGgmlTypes[] = {
     {40, "NVFP4", 64, 36},    {41, "Q1_0", 128, 18},    {42, "Q2_0", 64, 18},
 };
 
-// The type of that id, or null where there is none.
+// Types that no longer exist, and of which there are files.
+inline constexpr GgmlType kRemovedGgmlTypes[] = {
+    {4, "Q4_2", 16, 10},      {5, "Q4_3", 16, 12},        {31, "Q4_0_4_4", 32, 18},   {32, "Q4_0_4_8", 32, 18},
+    {33, "Q4_0_8_8", 32, 18}, {36, "IQ4_NL_4_4", 32, 18}, {37, "IQ4_NL_4_8", 32, 18}, {38, "IQ4_NL_8_8", 32, 18},
+};
+
+// The type of that id, one that was removed too, or null where there is none.
 constexpr const GgmlType* find_ggml_type(uint32_t id) {
   for (const GgmlType& type : kGgmlTypes) {
+    if (type.id == id) return &type;
+  }
+  for (const GgmlType& type : kRemovedGgmlTypes) {
     if (type.id == id) return &type;
   }
   return nullptr;

@@ -29,6 +29,7 @@ class GgufFile {
   uint32_t version() const { return version_; }
   size_t parts() const { return parts_.size(); }
   const std::string& part_path(size_t part) const { return parts_[part].file.path(); }
+  uint64_t part_bytes(size_t part) const { return parts_[part].file.bytes().size(); }
   uint64_t data_offset(size_t part) const { return parts_[part].data_offset; }
 
   // The first part's: no other part may say more than it, but for how it was split and its own alignment.

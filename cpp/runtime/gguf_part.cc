@@ -7,6 +7,7 @@
 
 #include "cpp/runtime/error.h"
 #include "cpp/runtime/gguf_cursor.h"
+#include "cpp/runtime/other_file.h"
 #include "cpp/runtime/utf8.h"
 
 namespace lane {
@@ -20,6 +21,7 @@ constexpr uint64_t kMaxKeyBytes = 65535;
 constexpr uint64_t kMaxTensorNameBytes = 64;
 constexpr uint32_t kMaxDims = 4;
 constexpr uint64_t kMaxDim = std::numeric_limits<int64_t>::max();
+constexpr uint64_t kMaxFileBytes = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kDefaultAlignment = 32;
 constexpr uint64_t kMinAlignment = 8;
 constexpr uint64_t kMaxAlignment = 2 << 20;  // the largest page that weights are commonly mapped by
@@ -70,6 +72,7 @@ class PartReader {
   void read_type(GgufTensor& tensor, const GgufPlace& place);
   void set_bytes(GgufTensor& tensor, const GgufPlace& place) const;
   void place_data();
+  void check_complete(uint64_t start) const;
   void check_overlaps() const;
 
   std::span<const std::byte> bytes_;
@@ -81,7 +84,11 @@ class PartReader {
 GgufPart PartReader::read() {
   const auto magic = in_.take_bytes(4, kGgufHeader, "magic");
   if (std::memcmp(magic.data(), "GGUF", 4) != 0) {
-    in_.malformed(kGgufHeader, "magic", in_quotes({reinterpret_cast<const char*>(magic.data()), 4}), "\"GGUF\"");
+    const std::string_view what = describe_other_file(bytes_);
+    in_.malformed(kGgufHeader, "magic",
+                  in_quotes({reinterpret_cast<const char*>(magic.data()), 4}) +
+                      (what.empty() ? "" : ", as that of " + std::string(what)),
+                  "\"GGUF\"");
   }
   read_version();
   const uint64_t tensors = read_entry_count(kMinTensorBytes, "tensor count");
@@ -219,7 +226,8 @@ void PartReader::read_type(GgufTensor& tensor, const GgufPlace& place) {
   const auto id = in_.take<uint32_t>(place, "type");
   tensor.type = find_ggml_type(id);
   if (tensor.type == nullptr) {
-    in_.refuse(ErrorKind::kUnsupported, place, "type", std::to_string(id), "the id of a known ggml type");
+    in_.refuse(ErrorKind::kUnsupported, place, "type", std::to_string(id),
+               "the id of a known ggml type: one beyond them is of a newer ggml");
   }
 }
 
@@ -232,11 +240,10 @@ void PartReader::set_bytes(GgufTensor& tensor, const GgufPlace& place) const {
   uint64_t bytes = tensor.dims[0] / type.block_elems;
   bool overflow = __builtin_mul_overflow(bytes, uint64_t{type.block_bytes}, &bytes);
   for (uint32_t d = 1; d < kMaxDims; ++d) overflow |= __builtin_mul_overflow(bytes, tensor.dims[d], &bytes);
-  if (overflow || bytes > in_.file_bytes()) {
+  if (overflow || bytes > kMaxFileBytes) {
     std::string shape = std::to_string(tensor.dims[0]);
     for (uint32_t d = 1; d < tensor.n_dims; ++d) shape += " x " + std::to_string(tensor.dims[d]);
-    in_.malformed(place, "size", (overflow ? "over 2^64" : std::to_string(bytes)) + " bytes (" + shape + ")",
-                  "at most " + std::to_string(in_.file_bytes()) + ", the file's own");
+    in_.malformed(place, "size", "2^63 bytes or more (" + shape + ")", "what a file can hold");
   }
   tensor.bytes = bytes;
 }
@@ -246,15 +253,26 @@ void PartReader::place_data() {
   const uint64_t start = (in_.position() + alignment_ - 1) / alignment_ * alignment_;
   part_.data_offset = std::min(start, in_.file_bytes());
   const auto data = bytes_.subspan(part_.data_offset);
+  const uint64_t most = kMaxFileBytes - start;
   for (uint64_t i = 0; i < part_.tensors.size(); ++i) {
     GgufTensor& tensor = part_.tensors[i];
-    if (tensor.offset > data.size() || tensor.bytes > data.size() - tensor.offset) {
+    if (tensor.bytes > most || tensor.offset > most - tensor.bytes) {
       in_.malformed({"tensor", i, tensor.name}, "offset",
                     std::to_string(tensor.offset) + " of " + std::to_string(tensor.bytes) + " bytes",
-                    "inside the data section's " + std::to_string(data.size()) + " bytes");
+                    "what a file can hold");
     }
-    tensor.data = data.data() + tensor.offset;
   }
+  check_complete(start);
+  for (GgufTensor& tensor : part_.tensors) tensor.data = data.data() + tensor.offset;
+}
+
+void PartReader::check_complete(uint64_t start) const {
+  const auto end_of = [](const GgufTensor& tensor) { return tensor.offset + tensor.bytes; };
+  const auto last = std::ranges::max_element(part_.tensors, {}, end_of);
+  if (last == part_.tensors.end() || start + end_of(*last) <= in_.file_bytes()) return;
+  in_.malformed({"file"}, "size", std::to_string(in_.file_bytes()) + " bytes",
+                std::to_string(start + end_of(*last)) + " or more, as its tensors need (" + in_quotes(last->name) +
+                    " ends there): the file is incomplete, or its tensors are not its own");
 }
 
 void PartReader::check_overlaps() const {

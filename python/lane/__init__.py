@@ -3,22 +3,34 @@
 `lane.load(path)` gives a model. What is here is imported when it is first asked for.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lane.api import Model, Piece, load
+    from lane.errors import CapacityError, CheckpointError, LaneError, UnsupportedError, UsageError
 
 __version__ = "0.1.0"
 
-__all__ = ["Model", "Piece", "__version__", "load"]
+_ERRORS = ("CapacityError", "CheckpointError", "LaneError", "UnsupportedError", "UsageError")
+
+__all__ = [
+    "CapacityError",
+    "CheckpointError",
+    "LaneError",
+    "Model",
+    "Piece",
+    "UnsupportedError",
+    "UsageError",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> object:
     if name.startswith("_") or name not in __all__:
         raise AttributeError(f"module 'lane' has no attribute '{name}'")
-    from lane import api
-
-    return getattr(api, name)
+    return getattr(importlib.import_module("lane.errors" if name in _ERRORS else "lane.api"), name)
 
 
 def __dir__() -> list[str]:

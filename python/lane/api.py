@@ -43,12 +43,14 @@ IDLE_SESSIONS = 1  # kept for what may begin like the sequence before
 class Piece:
     """One generated token: its id, the text that it completes, and the logarithm of its probability at temperature 1.
 
-    Text is held back while it may be part of a character or a stop string; the last piece has all that is left.
+    Text is held back while it may be part of a character or a stop string; the last piece has all that is left, and
+    says why it is the last: "stop" where the model or a stop string ended the text, "length" where that was cut off.
     """
 
     id: int
     text: str
     logprob: float
+    finish: str | None = None
 
 
 @dataclass(slots=True)
@@ -171,31 +173,34 @@ class Model:
         plan = _Generation(tokens, n or self.room(tokens), sampler, stops, progress)
         return self._pieces(plan) if session is None else self._pieces_on(session, plan)
 
-    def encode(self, text: str) -> list[int]:
-        """The ids of a prompt; CapacityError, before they are looked for, where no ids of it could fit."""
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        if size > self.context and self._most_bytes is not None and size > self._most_bytes:
-            raise CapacityError(
-                f"prompt: a text of {size} bytes, allowed {self._most_bytes}, as many as {self.context} tokens (the "
-                f"context) can stand for"
-            )
-        return self.tokenizer.encode(text)
+    def encode(self, text: str, *, parse_special: bool = True) -> list[int]:
+        """The ids of a prompt, control tokens read where they are written unless told otherwise; CapacityError, before
+        more of them are looked for, where they do not fit the context."""
+        return self.tokenizer.prompt(text, parse_special=parse_special, most=self.context)
 
     def room(self, tokens: Sequence[int]) -> int:
         """How many tokens can be generated after a prompt: the last one of them needs no position."""
         return self.context - len(tokens) + 1
 
     def chat(
-        self, messages: Sequence[Mapping[str, object]], n: int | None = None, **options: object
+        self,
+        messages: Sequence[Mapping[str, object]],
+        n: int | None = None,
+        *,
+        variables: Mapping[str, object] | None = None,
+        **options: object,
     ) -> Iterator[Piece]:
         """Generates the assistant's next message; `options` are those of `generate`."""
-        return self.generate(self.chat_tokens(messages), n, **options)  # type: ignore[arg-type]
+        return self.generate(self.chat_tokens(messages, variables), n, **options)  # type: ignore[arg-type]
 
-    def chat_tokens(self, messages: Sequence[Mapping[str, object]]) -> list[int]:
-        """The prompt of a conversation: the template's text as ids, special tokens parsed, BOS not doubled."""
-        ids = self.encode(self.template.render(messages, max_chars=self._most_bytes))
-        bos = self.tokenizer.bos_id
-        return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
+    def chat_tokens(
+        self, messages: Sequence[Mapping[str, object]], variables: Mapping[str, object] | None = None
+    ) -> list[int]:
+        """The prompt of a conversation: the template's text as ids. Control tokens are those that the template wrote;
+        what the messages hold is text. `variables` are what the template asks for beside them."""
+        most = self.tokenizer.longest_bytes * self.context
+        said = self.template.render(messages, variables=variables, max_chars=most)
+        return self.tokenizer.prompt(said.text, given=said.given, most=self.context)
 
     def plan(self, rows: int = 1) -> Schedule:
         """The schedule of the form over `rows` rows (1: the decode step)."""
@@ -224,7 +229,8 @@ class Model:
             text = stops.push("" if token in ends else stream.push(token))
             if last and not stops.hit:
                 text += stops.push(stream.flush()) + stops.finish()
-            yield Piece(token, text, logprob)
+            finish = "stop" if token in ends or stops.hit else "length" if last else None
+            yield Piece(token, text, logprob, finish)
             if last or stops.hit:
                 return
             started = time.perf_counter()
@@ -264,12 +270,6 @@ class Model:
             )
         most = self.vocab - 1
         return [whole("prompt: a token id", token, 0, most) for token in ids]
-
-    @cached_property
-    def _most_bytes(self) -> int | None:
-        """The most bytes of a text that may fit the context; None: text of any length may."""
-        longest = self.tokenizer.longest_bytes
-        return None if longest is None else longest * self.context
 
 
 def load(

@@ -84,7 +84,7 @@ def render(source: str, template: ChatTemplate) -> None:
     ]
 
     def work() -> None:
-        text = template.render(messages, tools=[{"type": "function", "function": {"name": "f"}}])
+        text = template.render(messages, tools=[{"type": "function", "function": {"name": "f"}}]).text
         assert isinstance(text, str)
 
     refused(work)

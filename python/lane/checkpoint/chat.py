@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,13 @@ class ChatLimits:
     max_chars: int = 16 << 20
 
 
+class ChatText(NamedTuple):
+    """A conversation as text. `given` are the half-open spans of what came with it: all else the template wrote."""
+
+    text: str
+    given: tuple[tuple[int, int], ...]
+
+
 class ChatTemplate:
     """`source` is the template's text, None where the checkpoint has none. Safe to use from several threads.
 
@@ -66,10 +73,12 @@ class ChatTemplate:
         _templates.add(self)
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, object], name: str | None = None) -> "ChatTemplate":
-        """The checkpoint's template, or the one it calls `name` where it has several."""
-        source = metadata.get("tokenizer.chat_template" + (f".{name}" if name else ""))
-        return cls(source if isinstance(source, str) else None, partial(_special_tokens, metadata))
+    def from_metadata(
+        cls, metadata: Mapping[str, object], name: str | None = None, source: str | None = None
+    ) -> "ChatTemplate":
+        """The checkpoint's template, or the one it calls `name` where it has several; or `source` in their place."""
+        found = metadata.get("tokenizer.chat_template" + (f".{name}" if name else "")) if source is None else source
+        return cls(found if isinstance(found, str) else None, partial(_special_tokens, metadata))
 
     def start(self) -> None:
         """Starts the process that renders, ahead of the first use, and does not wait for it."""
@@ -85,32 +94,34 @@ class ChatTemplate:
         tools: Sequence[object] | None = None,
         variables: Mapping[str, object] | None = None,
         max_chars: int | None = None,
-    ) -> str:
+    ) -> ChatText:
         """The conversation as text, ready for the model's reply if `add_generation_prompt`.
 
-        `variables` are what a particular template asks for beside these. A template that writes BOS itself starts with
-        it: encode such a text with `add_special=False`. A conversation that the template refuses, or that is none, is a
-        `UsageError`; a text of more than `max_chars` characters, or than the limits allow, a `CapacityError`.
+        `variables` are what a particular template asks for beside these. Control tokens are read where the template
+        wrote them and nowhere else: `Tokenizer.prompt` takes the text with its `given`. A conversation that the
+        template refuses, or that is none, is a `UsageError`; a text of more than `max_chars` characters, or than the
+        limits allow, a `CapacityError`.
         """
-        if self.source is None:
-            raise UnsupportedError("chat template: tokenizer.chat_template is missing or no string")
         _check(messages)
-        values = {
-            **self._special_tokens(),
-            "messages": messages,
-            "tools": tools,
-            "documents": None,
-            "add_generation_prompt": add_generation_prompt,
-            **(variables or {}),
-        }
+        given = {"tools": tools, "documents": None, **(variables or {}), "messages": messages}
+        own = {**self._special_tokens(), "add_generation_prompt": add_generation_prompt}
+        own = {name: value for name, value in own.items() if name not in given}
         most = self._limits.max_chars if max_chars is None else min(max_chars, self._limits.max_chars)
         try:
-            line = json.dumps({"variables": values, "max_chars": most})
+            line = json.dumps({"own": own, "given": given, "max_chars": most})
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"chat template: the conversation is not made of JSON's values: {error}") from None
+        return _text_of(self._reply(line), most)
+
+    def check(self) -> None:
+        """Parses the template and renders nothing: an `UnsupportedError` says what is wrong with it."""
+        _text_of(self._reply("null"), 0)
+
+    def _reply(self, line: str) -> dict[str, Any]:
+        if self.source is None:
+            raise UnsupportedError("chat template: tokenizer.chat_template is missing or no string")
         with self._lock:
-            reply = self._ask(self.source, line)
-        return _text_of(reply, most)
+            return self._ask(self.source, line)
 
     def _ask(self, source: str, line: str) -> dict[str, Any]:
         try:
@@ -227,11 +238,13 @@ def _check(messages: object) -> None:
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
             refuse(f"chat: message {index}", message, "a mapping with a 'role' that is a string")
+        if "content" not in message and not message.get("tool_calls"):
+            refuse(f"chat: message {index}", message, "a mapping with a 'content', or with 'tool_calls' in its place")
         if not isinstance(message.get("content"), (str, list, tuple, type(None))):
             refuse(f"chat: message {index}: its content", message["content"], "a string, a list of parts, or none")
 
 
-def _text_of(reply: Mapping[str, Any], most: int) -> str:
+def _text_of(reply: Mapping[str, Any], most: int) -> ChatText:
     if "refusal" in reply:
         raise UsageError(f"chat template: refuses the conversation: {reply['refusal']}")
     if "failure" in reply:
@@ -239,8 +252,7 @@ def _text_of(reply: Mapping[str, Any], most: int) -> str:
         raise UnsupportedError(f"chat template{where}: {reply['failure']}")
     if "too_long" in reply:
         raise CapacityError(f"chat template: gives {reply['too_long']} characters, allowed are {most}")
-    text: str = reply["text"]
-    return text
+    return ChatText(reply["text"], tuple((start, end) for start, end in reply["given"]))
 
 
 def _special_tokens(metadata: Mapping[str, object]) -> dict[str, str]:

@@ -138,6 +138,11 @@ class Checkpoint:
         return tuple(Path(os.fsdecode(part)) for part in self._file.parts)
 
     @property
+    def bytes(self) -> int:
+        """Of all files, as they were opened: where their names lead by now makes no difference."""
+        return sum(self._file.part_bytes)
+
+    @property
     def metadata(self) -> Metadata:
         return self._metadata
 

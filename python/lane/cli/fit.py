@@ -62,7 +62,7 @@ def forms_of(text: str) -> tuple[int, ...]:
     type=size_of,
     metavar="SIZE",
     help="Its memory for lane to use, e.g. 7.5G (K, M, G: powers of 1024).  [default: the chip's, less what the "
-    "driver and captured graphs take]",
+    "driver and captured graphs take; the CPU's: what a process here may use]",
 )
 @numerics_option
 @json_option
@@ -102,6 +102,8 @@ def _lines(report: FitReport) -> Iterator[str]:
         yield "no context fits with nothing moved"
     elif report.longest_context is not None:
         yield f"longest context with nothing moved {report.longest_context} of the model's {report.most_context}"
+    if report.warning is not None:
+        yield f"warning: {report.warning}"
     yield "fits" if report.fits else "does not fit"
 
 

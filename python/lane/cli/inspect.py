@@ -36,6 +36,12 @@ def _lines(found: Inspection) -> Iterator[str]:
     yield table_text(list(_formats(found)), numbers=frozenset({1, 2, 3}))
     yield "metadata"
     yield table_text([[_printable(key), _printable(value)] for key, value in found.metadata.items()])
+    if found.taken:
+        yield "taken where the file says nothing"
+        yield table_text([[_printable(key), _printable(value)] for key, value in found.taken.items()])
+    if found.warnings:
+        yield "warnings"
+        yield table_text([[one_line(warning)] for warning in found.warnings])
     yield "runs"
     yield table_text([[v.part, "yes" if v.runs else f"refused: {one_line(v.reason)}"] for v in found.verdicts])
 

@@ -1,51 +1,33 @@
 """`lane run`: generates text.
 
 Enters: a model and a prompt of text, ids, a conversation's turn or stdin. Leaves: the generated text alone on stdout,
-piece by piece; on stderr a bar while it is slow to begin, and one line that sums up.
+piece by piece; on stderr what the user should know, a bar while it is slow to begin, and one line that sums up.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from lane.api import Model, load
-from lane.cli.conversation import converse, fitting, reply
-from lane.cli.options import context_option, device_options, model_argument, numerics_option
+from lane.checkpoint.chat import ChatTemplate
+from lane.cli.conversation import Speaker, converse, holding
+from lane.cli.notices import warn
+from lane.cli.options import Finite, context_option, device_options, model_argument, numerics_option
 from lane.cli.progress import progress
+from lane.cli.prompt import NO_TEXT, Prompt, file_text, prompt_of, variables_of
 from lane.cli.summary import summary_text
-from lane.cli.text import decoded
-from lane.cli.writer import Writer
-from lane.errors import LaneError, UsageError
-from lane.sampling import Sampling
+from lane.errors import LaneError
+from lane.limits import context_warning
+from lane.sampling_defaults import conversation_sampling
 from lane.stopping import StopStrings
 
 COUNT = 128  # tokens generated unless asked for more, and unless the context ends before
 REPLY_COUNT = 1024  # the same for a conversation's turn, which the model ends itself
-
-NO_TEXT = "\0"  # what --chat without a text gives, and no argument can be
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What to generate from: one of a text, ids, a turn (chat with text), a conversation (chat without)."""
-
-    text: str | None
-    ids: list[int] | None
-    chat: bool
-
-    @property
-    def is_conversation(self) -> bool:
-        """Whether turns are read until there are no more."""
-        return self.chat and self.text is None
 
 
 class RunCommand(click.Command):
@@ -65,6 +47,7 @@ class RunCommand(click.Command):
 @click.command("run", cls=RunCommand)
 @model_argument
 @click.option("-p", "--prompt", metavar="TEXT", help="Text to continue.  [default: what stdin holds]")
+@click.option("-f", "--file", type=click.Path(path_type=Path), metavar="FILE", help="Take that text from a file.")
 @click.option(
     "--chat",
     is_flag=False,
@@ -73,111 +56,114 @@ class RunCommand(click.Command):
     help="Answer TEXT, or -p's, by the model's chat template; without a text, hold a conversation, a line a turn.",
 )
 @click.option("--tokens", metavar="IDS", help="Token ids to continue, separated by commas or spaces.")
+@click.option("--plain", is_flag=True, help="Read control tokens that the text to continue writes as text.")
+@click.option(
+    "--chat-template-file",
+    "template",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A template in place of the model's.",
+)
+@click.option(
+    "--chat-var",
+    "pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable of the template, such as enable_thinking=false; may be given again.",
+)
 @click.option(
     "-n", "count", type=click.IntRange(min=1), metavar="N", help="Tokens to generate.  [default: 128; chat: 1024]"
 )
 @context_option
 @click.option(
-    "--temp", "temperature", type=float, default=0.0, show_default=True, help="Temperature; 0 takes the best token."
+    "--temp",
+    "temperature",
+    type=Finite(min=0),
+    metavar="T",
+    help="Temperature; 0 takes the best token.  [default: 0; chat: the model's own, else 0.8]",
 )
-@click.option("--top-k", type=int, metavar="K", help="Choose among the K best.")
-@click.option("--top-p", type=float, metavar="P", help="Choose among the best whose shares reach P.")
-@click.option("--min-p", type=float, metavar="P", help="Choose among those with at least P of the best's share.")
-@click.option("--seed", type=int, help="Seed of the choice.  [default: another each time]")
+@click.option("--top-k", type=click.IntRange(min=1), metavar="K", help="Choose among the K best.")
+@click.option(
+    "--top-p",
+    type=Finite(min=0, max=1, min_open=True),
+    metavar="P",
+    help="Choose among the best whose shares reach P.",
+)
+@click.option(
+    "--min-p", type=Finite(min=0, max=1), metavar="P", help="Choose among those with at least P of the best's share."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the choice.  [default: another each time]")
 @click.option("--stop", multiple=True, metavar="S", help="End before this text; may be given again.")
 @numerics_option
 @device_options
 def command(
     model: Path,
     prompt: str | None,
+    file: Path | None,
     chat: str | None,
     tokens: str | None,
+    plain: bool,
+    template: Path | None,
+    pairs: Sequence[str],
     count: int | None,
     context: int | None,
     numerics: str,
     device: str,
     threads: int | None,
-    **options: Any,
+    stop: Sequence[str],
+    **sampling: Any,
 ) -> None:
     """Generate text from MODEL.
 
     Text goes to stdout, a line that sums up to stderr. The prompt is not repeated.
     """
-    what = _prompt(prompt, chat, tokens)
-    _check(**options)
+    what = prompt_of(prompt, file, chat, tokens)
+    variables = variables_of(pairs)
+    source = None if template is None else file_text(template, "--chat-template-file")
+    StopStrings(stop)
     started = time.perf_counter()
     with progress("loading"):
         loaded = load(model, device=device, numerics=numerics, ctx=context, threads=threads)
-        _ = loaded.tokenizer
+        warn([*loaded.tokenizer.warnings, *what.warnings(), *_context_warnings(loaded)])
+    if source is not None:
+        loaded.template = ChatTemplate.from_metadata(loaded.checkpoint.metadata, source=source)
     loaded.load_seconds = time.perf_counter() - started
+    options = {"stop": stop, **_sampling(loaded, what, sampling)}
+    speaker = Speaker(loaded, count, REPLY_COUNT if what.chat else COUNT, options, variables)
     try:
-        _generate(loaded, what, count, options)
-    except (LaneError, KeyboardInterrupt) as stop:
-        if what.is_conversation or isinstance(stop, KeyboardInterrupt):
+        _generate(speaker, what, plain)
+    except (LaneError, KeyboardInterrupt) as stopped:
+        if what.is_conversation or isinstance(stopped, KeyboardInterrupt):
             click.echo(summary_text(loaded), err=True)
         raise
-    click.echo(summary_text(loaded), err=True)
+    click.echo(summary_text(loaded, speaker.cut), err=True)
 
 
-def _check(
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    min_p: float | None,
-    seed: int | None,
-    stop: Sequence[str],
-) -> None:
-    """Refuses what generation would, before anything is loaded."""
-    Sampling(temperature, top_k, top_p, min_p, seed)
-    StopStrings(stop)
-
-
-def _generate(model: Model, prompt: Prompt, count: int | None, options: dict[str, Any]) -> None:
+def _generate(speaker: Speaker, prompt: Prompt, plain: bool) -> None:
     if prompt.is_conversation:
-        converse(model, count, REPLY_COUNT, options)
-        return
-    if prompt.chat:
-        reply(model, [{"role": "user", "content": prompt.text}], count, REPLY_COUNT, options)
-        return
-    ids = prompt.ids if prompt.ids is not None else model.encode(_text(prompt))
-    with progress("prefill") as report, Writer() as writer:
-        for piece in model.generate(ids, count or fitting(COUNT, model, ids), progress=report, **options):
-            writer.write(piece.text)
+        converse(speaker)
+    elif prompt.chat:
+        speaker.reply([{"role": "user", "content": prompt.text}])
+    elif prompt.ids is not None:
+        speaker.speak(prompt.ids)
+    else:
+        assert prompt.text is not None
+        with holding(speaker.model):
+            ids = speaker.model.encode(prompt.text, parse_special=not plain)
+        speaker.speak(ids)
 
 
-def _text(prompt: Prompt) -> str:
-    assert prompt.text is not None
-    return prompt.text
+def _sampling(model: Model, prompt: Prompt, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for, and in a conversation the defaults of one beside it. A prompt is continued by the best token
+    unless told otherwise."""
+    known = {name: value for name, value in asked.items() if value is not None}
+    if not prompt.chat:
+        return known
+    usual, warnings = conversation_sampling(model.checkpoint.metadata)
+    warn(warnings)
+    return {**{name: getattr(usual, name) for name in asked}, **known}
 
 
-def _prompt(text: str | None, chat: str | None, tokens: str | None) -> Prompt:
-    """The one prompt that the options name; stdin's text where they name none and it is no terminal."""
-    says = chat is not None and chat != NO_TEXT
-    if (text is not None and (says or tokens is not None)) or (chat is not None and tokens is not None):
-        raise UsageError("run: more than one of -p TEXT, --chat TEXT and --tokens IDS, allowed one")
-    if chat == "":
-        raise UsageError("run: --chat '', allowed a text, or none to hold a conversation")
-    if chat is not None:
-        return Prompt(_argument(text if chat == NO_TEXT else chat), None, True)
-    if tokens is not None:
-        return Prompt(None, _ids(tokens), False)
-    if text is None:
-        if sys.stdin.isatty():
-            raise UsageError("run: no prompt, allowed -p TEXT, --chat, --tokens IDS, or a text on stdin")
-        return Prompt(decoded(sys.stdin.buffer.read(), "the prompt"), None, False)
-    return Prompt(_argument(text), None, False)
-
-
-def _argument(text: str | None) -> str | None:
-    """A text of the command line, which holds bytes that are not UTF-8 as surrogates."""
-    return None if text is None else decoded(os.fsencode(text), "the prompt")
-
-
-def _ids(text: str) -> list[int]:
-    words = text.replace(",", " ").split()
-    for word in words:
-        if not re.fullmatch(r"[0-9]{1,18}", word):
-            raise UsageError(f"run: --tokens holds '{word}', allowed whole numbers separated by commas or spaces")
-    if not words:
-        raise UsageError("run: --tokens holds 0 tokens, allowed 1 or more")
-    return [int(word) for word in words]
+def _context_warnings(model: Model) -> Sequence[str]:
+    warning = context_warning(model.context, model.lane.model.config.context)
+    return () if warning is None else (warning,)

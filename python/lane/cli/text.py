@@ -39,8 +39,9 @@ def table_text(rows: list[list[str]], numbers: frozenset[int] = frozenset(), ind
 
 
 def decoded(raw: bytes, what: str) -> str:
-    """A text that the user gave; UsageError with the place of the first byte that is not UTF-8."""
+    """A text that the user gave, without the mark of byte order that some editors begin one with; UsageError with the
+    place of the first byte that is not UTF-8."""
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise UsageError(f"run: {what}: byte {error.start} is 0x{raw[error.start]:02x}, allowed UTF-8") from None

@@ -16,7 +16,7 @@ from lane import _core
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices.chunks import cut
 from lane.devices.device import Array, DeviceError, Memory
-from lane.errors import CapacityError, LaneError
+from lane.errors import LaneError
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
 from lane.launch.quantised import Component
@@ -24,6 +24,7 @@ from lane.launch.record import F32, Launch, Numerics
 from lane.launch.spec import spec_hash
 from lane.launch.table import COLUMNS, Elem, Space
 from lane.launch.words import buffer_row, launch_words
+from lane.limits import require_memory
 from lane.plan.plan import FormKey, FormPlan, Plan
 from lane.plan.pool import CHUNK_TOKENS, PoolPlan
 from lane.plan.step import array_bytes
@@ -87,7 +88,7 @@ class CpuDevice:
     def memory(self) -> Memory:
         """Bytes held, by part."""
         return Memory(
-            checkpoint=sum(part.stat().st_size for part in self.checkpoint.parts),
+            checkpoint=self.checkpoint.bytes,
             caches=self.open_sequences * self.plan.state.filled_bytes(Fill.ZERO),
             constants=self.plan.pool.total_bytes,
             io=self.open_sequences * self.plan.state.filled_bytes(Fill.PARAM, Fill.LOGITS),
@@ -283,12 +284,4 @@ def table(form: FormPlan) -> Words:
 def _check_memory(plan: Plan) -> None:
     """Refuses what the machine cannot hold, before tables of that length are made."""
     wanted = plan.pool.total_bytes + plan.state.total_bytes + plan.arena_bytes + plan.scratch_bytes
-    there_is = _machine_bytes()
-    if wanted > there_is:
-        raise CapacityError(
-            f"cpu: {plan.model.context} positions take {wanted} bytes, allowed {there_is} (the machine's memory)"
-        )
-
-
-def _machine_bytes() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    require_memory(f"cpu: {plan.model.context} positions", wanted)

@@ -173,6 +173,13 @@ def _rotate(s: Linker, op: g.Rotate, i: int) -> None:
 
 
 def _attention(s: Linker, op: g.Attention, i: int) -> None:
+    for given, what in (
+        (op.value_start, "values inside the keys"),
+        (op.q_rest, "split queries and keys"),
+        (op.gate, "an output gate"),
+    ):
+        if given is not None:
+            raise s.no_launch(op, f"lane has no launch kind for attention with {what} yet")
     s.emit(
         attention.Attention(
             op.q,

@@ -54,8 +54,8 @@ class Config:
 @dataclass(frozen=True, slots=True)
 class TensorRow:
     """One row of a tensor table: `shape` is (rows, cols), or (cols,) for a vector, in named dimensions; a third one,
-    outermost, counts matrices. `kind` names the layers that have it ("": all). Vectors and what is `plain` are read as
-    values, which converters keep in F32."""
+    outermost, counts matrices. `kind` names the layers that have it ("": all). Converters leave vectors and what is
+    `plain` in F32."""
 
     pattern: str
     shape: tuple[str, ...]

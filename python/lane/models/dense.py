@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lane.models.architecture import Config, TensorRow, may, need
+from lane.models.architecture import Config, TensorRow, may, need, only
 from lane.models.hparams import Hparams
 from lane.models.rotation import KINDS, Rotation, read_rotation
 from lane.models.shape import DenseShape, read_shape
@@ -96,19 +96,29 @@ HEAD_NORMS: tuple[TensorRow, ...] = (
     need("blk.{}.attn_q_norm.weight", "hd"),
     need("blk.{}.attn_k_norm.weight", "hd"),
 )
-GATED_FFN: tuple[TensorRow, ...] = (
-    need("blk.{}.ffn_gate.weight", "ff", "embd"),
-    need("blk.{}.ffn_up.weight", "ff", "embd"),
-    need("blk.{}.ffn_down.weight", "embd", "ff"),
+GATED_FFN: tuple[TensorRow, ...] = only(
+    "dense",
+    (
+        need("blk.{}.ffn_gate.weight", "ff", "embd"),
+        need("blk.{}.ffn_up.weight", "ff", "embd"),
+        need("blk.{}.ffn_down.weight", "embd", "ff"),
+    ),
 )
-GATED_FFN_BIAS: tuple[TensorRow, ...] = (
-    may("blk.{}.ffn_gate.bias", "ff"),
-    may("blk.{}.ffn_up.bias", "ff"),
-    may("blk.{}.ffn_down.bias", "embd"),
+GATED_FFN_BIAS: tuple[TensorRow, ...] = only(
+    "dense",
+    (
+        may("blk.{}.ffn_gate.bias", "ff"),
+        may("blk.{}.ffn_up.bias", "ff"),
+        may("blk.{}.ffn_down.bias", "embd"),
+    ),
 )
 PRE_NORMS: tuple[TensorRow, ...] = (
     need("blk.{}.attn_norm.weight", "embd"),
     need("blk.{}.ffn_norm.weight", "embd"),
+)
+PRE_NORMS_NAMED_POST: tuple[TensorRow, ...] = (
+    need("blk.{}.attn_norm.weight", "embd"),
+    need("blk.{}.post_attention_norm.weight", "embd"),
 )
 POST_NORMS: tuple[TensorRow, ...] = (
     need("blk.{}.post_attention_norm.weight", "embd"),

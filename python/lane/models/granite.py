@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lane.launch.meaning.attention import RopeLayout
-from lane.launch.meaning.elementwise import UnaryOp
 from lane.models.architecture import Architecture, Config
-from lane.models.blocks import AttentionStyle, freq_factors, gated_ffn, pre_norm_decoder
+from lane.models.blocks import AttentionStyle, freq_factors, pre_norm_decoder
 from lane.models.dense import (
     FREQ_FACTORS,
     LLAMA_TENSORS,
@@ -16,6 +15,7 @@ from lane.models.dense import (
     read_scales,
 )
 from lane.models.hparams import Hparams
+from lane.models.mixture import Experts, mixture_ffn
 from lane.models.rotation import Rotation, read_rotation
 from lane.models.shape import read_shape
 from lane.models.step import StepBuilder
@@ -23,11 +23,12 @@ from lane.models.step import StepBuilder
 
 @dataclass(frozen=True)
 class GraniteConfig(Config):
-    """What a granite file says; `rotation` is None where nothing is rotated."""
+    """What a granite or granitemoe file says; `rotation` is None where nothing is rotated, `experts` in granite."""
 
     rotation: Rotation | None
     attention_scale: float
     scales: Scales
+    experts: Experts | None = None
 
 
 def read(hparams: Hparams) -> GraniteConfig:
@@ -47,7 +48,7 @@ def build(b: StepBuilder, c: GraniteConfig) -> str:
     """Adds a step's ops."""
     tables = None if c.rotation is None else b.rotation("rope", c.rotation, freq_factors(b))
     style = AttentionStyle(tables, RopeLayout.INTERLEAVED, c.attention_scale)
-    return pre_norm_decoder(b, c.shape, lambda _: style, lambda x, i: gated_ffn(b, x, i, UnaryOp.SILU), c.scales)
+    return pre_norm_decoder(b, c.shape, lambda _: style, mixture_ffn(b, c.experts), c.scales)
 
 
 GRANITE = Architecture(

@@ -30,6 +30,7 @@ class Hparams:
         self._metadata = metadata
         self._prefix = architecture + "."
         self._read: set[str] = set()
+        self.taken: dict[str, object] = {}  # by whole key, what is taken for one that the file lacks
 
     def count(self, key: str, default: int | None = None, *, low: int = 1, high: int = MAX_COUNT) -> int:
         """A whole number from `low` to `high`."""
@@ -122,6 +123,8 @@ class Hparams:
         value = self._metadata.get(self._prefix + key, default)
         if value is None:
             raise CheckpointError(f"models: metadata key '{self._prefix}{key}': not in the file, required")
+        if self._prefix + key not in self._metadata:
+            self.taken[self._prefix + key] = value
         return value
 
     def _whole(self, key: str, value: object, low: int, high: int) -> int:

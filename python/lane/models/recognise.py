@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ TOKENS = "tokenizer.ggml.tokens"
 # Keys under no architecture's prefix that change results: the one value of each that lane runs, which a file need not
 # name, and the beginnings of those that it does not run at all.
 GENERAL: Mapping[str, object] = {"general.type": "model", "general.quantization_version": 2}
+# What else GGUF files are, by their `general.type`.
+OTHER_KINDS: Mapping[str, str] = {
+    "adapter": "an adapter (LoRA), which changes a model",
+    "dataset": "a data set",
+    "imatrix": "an importance matrix, which quantising reads",
+    "mmproj": "a projector, which turns images or sound into what a model reads",
+    "vocab": "a vocabulary alone",
+}
 FOREIGN = ("adapter.", "xielu.", "tokenizer.ggml.suppress_tokens")
 
 
@@ -74,12 +83,13 @@ class CheckpointSource:
 
 @dataclass(frozen=True)
 class Model:
-    """A recognised model with the context it is compiled for."""
+    """A recognised model with the context it is compiled for. `taken` has, by key, what the file does not say."""
 
     architecture: Architecture[Any]
     config: Config
     source: CheckpointSource
     constants: Constants
+    taken: Mapping[str, object]
 
     @property
     def context(self) -> int:
@@ -105,6 +115,7 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
 
     A context beyond the model's own runs; what the model makes of it is its own affair.
     """
+    _check_kind(checkpoint)
     architecture = _architecture(checkpoint.architecture)
     _check_general(checkpoint)
     vocab = _vocab(checkpoint)
@@ -117,7 +128,13 @@ def recognise(checkpoint: Checkpoint, context: int | None = None) -> Model:
     hparams.refuse_unread()
     check_tensors(architecture, config, checkpoint)
     source = CheckpointSource(checkpoint)
-    return Model(architecture, config, source, Constants(source, _context(context, config.context)))
+    return Model(
+        architecture,
+        config,
+        source,
+        Constants(source, _context(context, config.context)),
+        MappingProxyType(hparams.taken),
+    )
 
 
 def _architecture(name: str) -> Architecture[Any]:
@@ -126,6 +143,20 @@ def _architecture(name: str) -> Architecture[Any]:
             return architecture
     known = ", ".join(a.name for a in ARCHITECTURES)
     raise UnsupportedError(f"models: architecture '{name}': lane does not run it; allowed {known}")
+
+
+def _check_kind(checkpoint: Checkpoint) -> None:
+    """Refuses what lies beside models, by what it is."""
+    kind = checkpoint.metadata.get("general.type")
+    if checkpoint.metadata.get("general.architecture") == "clip":
+        kind = "mmproj"
+    if isinstance(kind, str) and kind in OTHER_KINDS:
+        raise UnsupportedError(
+            f"models: metadata key 'general.type': found {kind}: the file is {OTHER_KINDS[kind]}; allowed a model, "
+            "which is another file"
+        )
+    if not checkpoint.tensors:
+        raise UnsupportedError("models: the file has 0 tensors: it is a vocabulary alone; allowed a model with weights")
 
 
 def _check_general(checkpoint: Checkpoint) -> None:

@@ -79,6 +79,7 @@ class DenseShape(Part):
             "gate_up": tuple(2 * ff for ff in self.ff),
             "heads": self.heads,
             "q": tuple(s.q for s in each),
+            "q_and_gate": tuple(2 * s.q for s in each),
             "k": tuple(s.k for s in each),
             "v": tuple(s.v for s in each),
             "qkv": tuple(s.q + s.k + s.v for s in each),
@@ -87,16 +88,26 @@ class DenseShape(Part):
             "half": self.rotated // 2,
         }
 
+    def kinds(self) -> Mapping[str, tuple[int, ...]]:
+        """What every layer has unless another part says that some have something else."""
+        every = tuple(range(self.layers))
+        return {"attention": every, "dense": every, "experts": (), "shared": ()}
+
 
 def read_shape(
     hparams: Hparams,
     eps_key: str = "attention.layer_norm_rms_epsilon",
     *,
     fewest_kv_heads: int = 1,
+    fewest_ff: int = 1,
     rotated: int | None = None,
 ) -> DenseShape:
-    """Reads and cross-checks the common keys. `fewest_kv_heads` is 0 where layers without attention say so by it;
-    `rotated` values of a head turn where the file does not say how many (default: all)."""
+    """Reads and cross-checks the common keys.
+
+    `fewest_kv_heads` is 0 where layers without attention say so by it, `fewest_ff` where the feed-forward length may be
+    of no layer and then need not be there. `rotated` values of a head turn where the file does not say how many
+    (default: all).
+    """
     blocks = hparams.count("block_count", high=MAX_LAYERS)
     unused = hparams.count("nextn_predict_layers", 0, low=0)
     hparams.require(unused < blocks, f"nextn_predict_layers is {unused}, allowed fewer than block_count, {blocks}")
@@ -119,11 +130,12 @@ def read_shape(
         turned <= hd and turned % 2 == 0, f"rope.dimension_count is {turned}, allowed an even number up to {hd}"
     )
     layers = blocks - unused
+    no_ff = (0,) * blocks if fewest_ff == 0 else None
     return DenseShape(
         layers=layers,
         context=hparams.count("context_length", high=MAX_POSITIONS),
         embd=embd,
-        ff=hparams.per_layer("feed_forward_length", blocks)[:layers],
+        ff=hparams.per_layer("feed_forward_length", blocks, no_ff, low=fewest_ff)[:layers],
         heads=heads[:layers],
         kv_heads=kv_heads[:layers],
         hd=hd,

@@ -61,8 +61,22 @@ FORMATS: tuple[Format, ...] = (
 _BY_NAME = {format.name: format for format in FORMATS}
 
 
+# Formats that are no longer GGUF's: what was stored so, other rows of the same blocks, and what it is to be instead.
+_REMOVED = {
+    "Q4_2": "Q4_0",
+    "Q4_3": "Q4_1",
+    **dict.fromkeys(("Q4_0_4_4", "Q4_0_4_8", "Q4_0_8_8"), "Q4_0"),
+    **dict.fromkeys(("IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8"), "IQ4_NL"),
+}
+
+
 def format_named(name: str) -> Format:
     """The format that gguf and llama.cpp call `name`; UnsupportedError if lane has none of that name."""
+    if name in _REMOVED:
+        raise UnsupportedError(
+            f"quant: format {name!r}: GGUF has it no longer; allowed {_REMOVED[name]} in its place: fetch the model, "
+            "or quantise it anew, in that"
+        )
     if name not in _BY_NAME:
         raise UnsupportedError(f"quant: format {name!r}: allowed {', '.join(_BY_NAME)}")
     return _BY_NAME[name]

@@ -21,6 +21,7 @@ from lane.checkpoint.gguf import Checkpoint
 from lane.errors import CapacityError, UsageError
 from lane.graph.tensor import Rows
 from lane.launch.record import Numerics
+from lane.limits import context_warning, memory_limit, memory_refusal
 from lane.models.recognise import Model, recognise
 from lane.models.step import CHUNK_ROWS
 from lane.pipeline import Options, compile_plan
@@ -68,7 +69,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class FitReport:
-    """The answer. `refusal` says, where it does not fit, what does not."""
+    """The answer. `refusal` says, where it does not fit, what does not; `warning` what is to be said all the same."""
 
     device: str
     in_place: bool  # the matrices stay in the mapped checkpoint
@@ -87,6 +88,7 @@ class FitReport:
     budget_bytes: int | None
     choices: tuple[Choice, ...]
     refusal: str | None
+    warning: str | None  # of a context beyond the model's own
     longest_context: int | None  # None: no budget to fit
 
     @property
@@ -114,9 +116,9 @@ def fit(
     budget_bytes: int | None = None,
     threads: int | None = None,
 ) -> FitReport:
-    """Answers for one checkpoint, on the CPU for so many threads (none: all there are). Without a budget a chip's is its memory less what the driver and captured graphs
-    take, other devices' unbounded. Forms of more rows than the context are left out. UsageError for one that lane does
-    not have."""
+    """Answers for one checkpoint, on the CPU for so many threads (none: all that there are). Without a budget a chip's
+    is its memory less what the driver and captured graphs take, the CPU's all memory that a process here may use, other
+    devices' unbounded. Forms of more rows than the context are left out. UsageError for one that lane does not have."""
     for rows in forms:
         if rows not in DEFAULT_FORMS:
             raise UsageError(f"fit: a form of {rows} rows, allowed {', '.join(map(str, DEFAULT_FORMS))}")
@@ -127,6 +129,8 @@ def fit(
     plan = _plan(model, forms, options)
     spare = 0 if device.in_place else spare_bytes(form.schedule for form in plan.forms.values())
     budget = budget_bytes
+    if device.in_place and budget is None:
+        budget = memory_limit().bytes
     if device.chip is not None and budget is None:
         budget = _core.budget_of_free(device.chip.device_bytes - CONTEXT_BYTES, spare)
 
@@ -145,7 +149,7 @@ def fit(
         most_context=model.config.context,
         forms=tuple(key.rows for key in plan.forms),
         numerics=numerics.value,
-        mapped_bytes=sum(part.stat().st_size for part in checkpoint.parts),
+        mapped_bytes=checkpoint.bytes,
         matrix_bytes=dict(formats),
         cache_bytes=plan.state.filled_bytes(Fill.ZERO),
         constant_bytes=plan.pool.total_bytes,
@@ -156,6 +160,7 @@ def fit(
         budget_bytes=budget,
         choices=choices,
         refusal=refusal,
+        warning=context_warning(model.context, model.config.context),
         longest_context=None if budget is None else _longest(model.config.context, needed_at, budget),
     )
 
@@ -181,6 +186,9 @@ def _choices(plan: Plan, device: Device, budget: int | None) -> tuple[tuple[Choi
     choices = [_choice("nothing moved", whole, plan, device.chip)]
     if budget is None or whole.device_bytes <= budget:
         return tuple(choices), None
+    what = f"{device.name}: {plan.model.context} positions"
+    if device.in_place and (refusal := memory_refusal(what, whole.device_bytes)):
+        return tuple(choices), refusal
     try:
         movable = () if device.in_place else plan.move_order
         residence = choose_residence(movable, plan.arena_bytes, _fixed(plan), budget)

@@ -100,6 +100,8 @@ class Inspection:
     tokenizer: TokenizerFacts | None
     has_template: bool
     metadata: Mapping[str, object]
+    taken: Mapping[str, object]  # by key, what is taken for what the architecture reads and the file does not say
+    warnings: tuple[str, ...]  # what the file leaves open, and what is taken for it
     verdicts: tuple[Verdict, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -112,10 +114,11 @@ def inspect(path: Path) -> Inspection:
     checkpoint = Checkpoint.open(path)
     metadata = checkpoint.metadata
     tokenizer, verdict = _attempt("tokenizer", partial(Tokenizer.from_metadata, metadata))
+    model, model_verdict = _attempt("model", partial(recognise, checkpoint))
     return Inspection(
         path=str(path),
         files=len(checkpoint.parts),
-        bytes=sum(part.stat().st_size for part in checkpoint.parts),
+        bytes=checkpoint.bytes,
         version=checkpoint.version,
         architecture=_text(metadata, "general.architecture"),
         name=_text(metadata, "general.name"),
@@ -126,7 +129,9 @@ def inspect(path: Path) -> Inspection:
         tokenizer=None if tokenizer is None else _facts(tokenizer),
         has_template=TEMPLATE_KEY in metadata,
         metadata={key: described(metadata, key) for key in metadata},
-        verdicts=(*_verdicts(checkpoint), verdict),
+        taken={} if model is None else dict(model.taken),
+        warnings=() if tokenizer is None else tokenizer.warnings,
+        verdicts=(model_verdict, *_verdicts(checkpoint, model), verdict),
     )
 
 
@@ -182,10 +187,8 @@ def _facts(tokenizer: Tokenizer) -> TokenizerFacts:
     )
 
 
-def _verdicts(checkpoint: Checkpoint) -> Iterator[Verdict]:
-    """Recognition, then the decode step on the device under each numerics, then the chat template."""
-    model, verdict = _attempt("model", partial(recognise, checkpoint))
-    yield verdict
+def _verdicts(checkpoint: Checkpoint, model: Model | None) -> Iterator[Verdict]:
+    """The decode step on the device under each numerics, then the chat template."""
     if model is not None:
         for numerics in Numerics:
             yield _attempt(f"cpu {numerics.value}", partial(_prepare, checkpoint, model, numerics))[1]
@@ -198,7 +201,7 @@ def _prepare(checkpoint: Checkpoint, model: Model, numerics: Numerics) -> None:
 
 
 def _check_template(metadata: Metadata) -> None:
-    ChatTemplate.from_metadata(metadata).render([{"role": "user", "content": "text"}])
+    ChatTemplate.from_metadata(metadata).check()
 
 
 def _attempt(part: str, make: Callable[[], T]) -> tuple[T | None, Verdict]:

@@ -41,6 +41,17 @@ def test_pieces(folder: Path) -> None:
     assert device(model).fed == [*PROMPT, *byte_ids("hell")]  # the last token is not fed
 
 
+def test_the_last_piece_says_why_it_is(folder: Path) -> None:
+    cut = scripted_model(folder, byte_ids("hello"))
+    assert [piece.finish for piece in cut.generate(PROMPT, 3)] == [None, None, "length"]
+    ended = scripted_model(folder, [*byte_ids("hi"), END])
+    assert [piece.finish for piece in ended.generate(PROMPT, 3)] == [None, None, "stop"]
+    stopped = scripted_model(folder, byte_ids("hello"))
+    assert [piece.finish for piece in stopped.generate(PROMPT, 5, stop="el")] == [None, None, "stop"]
+    full = scripted_model(folder, byte_ids("hello"), context=4)
+    assert [piece.finish for piece in full.generate(PROMPT)] == [None, "length"]
+
+
 def test_a_text_prompt_is_encoded(folder: Path) -> None:
     model = scripted_model(folder, byte_ids("x"))
     list(model.generate("ab", 1))
@@ -282,8 +293,7 @@ def test_refused_chunks(folder: Path, chunk: int) -> None:
 def test_a_text_that_cannot_fit_is_refused_unread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = scripted_model(folder, byte_ids("x"), context=10)
     longest = model.tokenizer.longest_bytes
-    assert longest is not None
-    monkeypatch.setattr(type(model.tokenizer), "encode", lambda *_: [5])
+    monkeypatch.setattr(type(model.tokenizer), "_ids", lambda *_: [5])
     assert model.encode("a" * 10 * longest) == [5]
     for text in ("a" * (10 * longest + 1), "é" * (5 * longest + 1)):
         with pytest.raises(CapacityError, match=f"a text of {len(text.encode())} bytes, allowed {10 * longest}"):

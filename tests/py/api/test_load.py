@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import lane.api
 from bench.make_checkpoint import SIZES, make
 from lane.errors import CapacityError, UsageError
 from lane.launch.record import F32
+from lane.limits import MemoryLimit
 from lane.models.rotation import Rotation
 from lane.plan.plan import FormKey
 
@@ -190,12 +193,38 @@ def test_a_context_that_memory_cannot_hold_is_refused_before_it_is_made(
         return tables(rotation, context, divisors)
 
     monkeypatch.setattr(Rotation, "tables", counted)
-    monkeypatch.setattr("lane.devices.cpu._machine_bytes", lambda: 1 << 30)
+    monkeypatch.setattr("lane.limits.memory_limit", lambda: MemoryLimit(1 << 30, "a test's"))
     path = tmp_path / "long.gguf"
     make(path, "llama", dataclasses.replace(TINY, context=1 << 20), ("Q8_0", "Q8_0"))
-    with pytest.raises(CapacityError, match=r"1048576 positions take \d+ bytes"):
+    with pytest.raises(CapacityError, match=r"cpu: 1048576 positions take \d+ bytes, allowed 1073741824 \(a test's\)"):
         lane.load(path, ctx=1 << 20)
     assert made == []
+
+
+def test_a_usual_context_that_memory_cannot_hold_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lane.limits.memory_limit", lambda: MemoryLimit(1 << 20, "a test's"))
+    with pytest.raises(CapacityError, match=r"cpu: 512 positions take \d+ bytes, allowed 1048576 \(a test's\)"):
+        lane.load(path)
+    assert lane.load(path, ctx=8).context == 8
+
+
+def test_a_file_whose_name_goes_away_stays_open(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """During a run, by a relative path, after a change of directory."""
+    wanted = [piece.id for piece in lane.load(path, ctx=64).generate(TOKENS, 6)]
+    shutil.copy(path, tmp_path / "m.gguf")
+    monkeypatch.chdir(tmp_path)
+    model = lane.load("m.gguf", ctx=64)
+    pieces = model.generate(TOKENS, 6)
+    found = [next(pieces).id]
+    os.remove("m.gguf")
+    monkeypatch.chdir("/")
+    assert found + [piece.id for piece in pieces] == wanted
+    assert model.memory()["checkpoint"] == path.stat().st_size
+
+
+def test_errors_are_exported() -> None:
+    for error in (lane.LaneError, lane.UsageError, lane.CheckpointError, lane.UnsupportedError, lane.CapacityError):
+        assert issubclass(error, lane.LaneError) and error.__name__ in lane.__all__ and error.__name__ in dir(lane)
 
 
 def test_threads_take_turns(path: Path) -> None:

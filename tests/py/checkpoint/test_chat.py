@@ -23,15 +23,15 @@ SMOL = (
 
 
 def render(source: str, limits: ChatLimits | None = None) -> str:
-    return ChatTemplate(source, limits=limits).render(HI)
+    return ChatTemplate(source, limits=limits).render(HI).text
 
 
 def test_conversations_render_as_stored() -> None:
     template = ChatTemplate.from_metadata({"tokenizer.chat_template": SMOL})
     template.start()
     for case in load("real/chat.smol.json"):
-        text = template.render(case["messages"], add_generation_prompt=case["add_generation_prompt"])
-        assert text == case["text"]
+        said = template.render(case["messages"], add_generation_prompt=case["add_generation_prompt"])
+        assert said.text == case["text"]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_templates_use(source: str, text: str) -> None:
 
 def test_variables_and_tools() -> None:
     template = ChatTemplate("{{ tools[0].name }} {{ enable_thinking }}")
-    assert template.render(HI, tools=[{"name": "f"}], variables={"enable_thinking": False}) == "f False"
+    assert template.render(HI, tools=[{"name": "f"}], variables={"enable_thinking": False}).text == "f False"
 
 
 def test_special_tokens_are_those_of_the_vocabulary() -> None:
@@ -66,8 +66,8 @@ def test_special_tokens_are_those_of_the_vocabulary() -> None:
         "tokenizer.ggml.eos_token_id": 1,
         "tokenizer.ggml.padding_token_id": 2,
     }
-    assert ChatTemplate.from_metadata(metadata).render(HI) == "<s>|</s>|"
-    assert ChatTemplate.from_metadata(metadata, "tool_use").render(HI) == "tools"
+    assert ChatTemplate.from_metadata(metadata).render(HI).text == "<s>|</s>|"
+    assert ChatTemplate.from_metadata(metadata, "tool_use").render(HI).text == "tools"
 
 
 @pytest.mark.parametrize("metadata", [{}, {"tokenizer.chat_template": 5}])
@@ -98,6 +98,19 @@ def test_templates_that_fail(source: str, message: str) -> None:
     assert str(caught.value).startswith(f"chat template, {message}")
 
 
+def test_a_check_parses_and_renders_nothing() -> None:
+    ChatTemplate("{{ raise_exception('never') }}{{ messages[5].content }}").check()
+    with pytest.raises(UnsupportedError, match="line 2: TemplateSyntaxError"):
+        ChatTemplate("a\n{% if %}").check()
+    with pytest.raises(UnsupportedError, match="is missing"):
+        ChatTemplate(None).check()
+
+
+def test_a_call_of_tools_needs_no_content() -> None:
+    said = [{"role": "assistant", "tool_calls": [{"name": "f"}]}]
+    assert ChatTemplate("{{ messages[0].tool_calls[0].name }}").render(said).text == "f"
+
+
 def test_a_template_may_refuse() -> None:
     with pytest.raises(UsageError, match="refuses the conversation: roles must alternate"):
         render("{{ raise_exception('roles must alternate') }}")
@@ -113,7 +126,7 @@ def test_a_message_is_as_long_as_one_reads(source: str) -> None:
 
 def test_conversations_are_json() -> None:
     with pytest.raises(UsageError, match="not made of JSON's values: Object of type bytes"):
-        ChatTemplate("x").render([{"role": "user", "image": b"hi"}])
+        ChatTemplate("x").render([{"role": "user", "content": "", "image": b"hi"}])
 
 
 # 128 MB are little over what the interpreter itself maps.
@@ -155,10 +168,10 @@ def test_a_template_works_again_after_it_went_astray() -> None:
         "{% endfor %}{% endif %}fine"
     )
     template = ChatTemplate(source, limits=LIMITS)
-    assert template.render(HI) == "fine"
+    assert template.render(HI).text == "fine"
     with pytest.raises(UnsupportedError, match="processor time"):
         template.render([{"role": "system", "content": ""}])
-    assert template.render(HI) == "fine"
+    assert template.render(HI).text == "fine"
 
 
 def test_waiting_ends() -> None:
@@ -172,13 +185,14 @@ def test_a_text_that_is_too_long() -> None:
     with pytest.raises(CapacityError, match="gives 65537 characters, allowed are 65536"):
         render(source, LIMITS)
     template = ChatTemplate("{{ messages[0].content }}")
-    assert template.render(HI, max_chars=2) == "hi"
+    assert template.render(HI, max_chars=2).text == "hi"
     with pytest.raises(CapacityError, match="gives 2 characters, allowed are 1"):
         template.render(HI, max_chars=1)
 
 
 @pytest.mark.parametrize(
-    "messages", ["hi", {}, [], None, ["hi"], [{"content": "hi"}], [{"role": "user", "content": 1}]]
+    "messages",
+    ["hi", {}, [], None, ["hi"], [{"content": "hi"}], [{"role": "user", "content": 1}], [{"role": "user"}]],
 )
 def test_what_is_no_conversation(messages: list[dict[str, object]]) -> None:
     with pytest.raises(UsageError, match=r"chat: .*, allowed "):
@@ -187,7 +201,7 @@ def test_what_is_no_conversation(messages: list[dict[str, object]]) -> None:
 
 def test_a_rendering_cut_short_leaves_nothing_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     template = ChatTemplate("{{ messages[0].content }}")
-    assert template.render(HI) == "hi"
+    assert template.render(HI).text == "hi"
 
     def interrupted(worker: _Worker, request: bytes) -> bytes:
         assert worker._process.stdin is not None
@@ -198,14 +212,14 @@ def test_a_rendering_cut_short_leaves_nothing_to_the_next(monkeypatch: pytest.Mo
         patched.setattr(_Worker, "_exchange", interrupted)
         with pytest.raises(KeyboardInterrupt):
             template.render([{"role": "user", "content": "first"}])
-    assert template.render([{"role": "user", "content": "second"}]) == "second"
+    assert template.render([{"role": "user", "content": "second"}]).text == "second"
 
 
 FORKING = """
 import os, sys
 from lane.checkpoint.chat import ChatTemplate
 template = ChatTemplate("{{ messages[0].content }}")
-ask = lambda text: template.render([{"role": "user", "content": text}])
+ask = lambda text: template.render([{"role": "user", "content": text}]).text
 ask("before")
 held = sys.argv[1] == "held" and template._lock.acquire()
 child = os.fork()

@@ -73,6 +73,42 @@ def assert_same(path: Path) -> None:
         assert checkpoint.data(tensor.name).tobytes() == tensor.data.tobytes()
 
 
+REMOVED = {
+    4: "Q4_2",
+    5: "Q4_3",
+    31: "Q4_0_4_4",
+    32: "Q4_0_4_8",
+    33: "Q4_0_8_8",
+    36: "IQ4_NL_4_4",
+    37: "IQ4_NL_4_8",
+    38: "IQ4_NL_8_8",
+}
+
+
+@pytest.mark.parametrize("type_id", REMOVED)
+def test_a_type_that_was_removed_opens_and_is_named(type_id: int, tmp_path: Path) -> None:
+    path = tmp_path / "old.gguf"
+    path.write_bytes(File([], [Tensor(b"w", (64, 2), type_id)], bytes(128)).build())
+    info = Checkpoint.open(path).tensors["w"]
+    assert info.type == REMOVED[type_id]
+    assert info.bytes == 128 * {4: 10 / 16, 5: 12 / 16}.get(type_id, 18 / 32)
+
+
+def test_what_is_open_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a relative path, from another folder, after the file's name is gone: nothing looks it up again."""
+    monkeypatch.chdir(tmp_path)
+    data = File([], [Tensor(b"w")], bytes(range(32))).build()
+    Path("m.gguf").write_bytes(data)
+    checkpoint = Checkpoint.open("m.gguf")
+    Path("m.gguf").unlink()
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert checkpoint.bytes == len(data)
+    assert checkpoint.data("w").tobytes() == bytes(range(32))
+    assert checkpoint.identity().part_bytes == (len(data),)
+    checkpoint.prefetch()
+
+
 def test_types_are_those_of_gguf() -> None:
     ours = {type_id: (name, elems, size) for type_id, name, elems, size in _core.ggml_types()}
     theirs = {int(t): (t.name, *gguf.GGML_QUANT_SIZES[t]) for t in gguf.GGMLQuantizationType}

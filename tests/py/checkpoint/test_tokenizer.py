@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lane.checkpoint.tokenizer import Tokenizer
-from lane.errors import UsageError
+from lane.errors import CheckpointError, UsageError
 from tests.py.checkpoint.tokenizer_cases import SMALL, mismatches, small
 
 
@@ -70,15 +70,89 @@ def test_roles() -> None:
 
 
 def test_names_that_a_file_does_not_give() -> None:
+    """Token 11 is what llama.cpp takes to end a text; here it is a letter, and ends nothing."""
     metadata: dict[str, object] = {
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.tokens": [chr(ord("a") + i) for i in range(12)],
         "tokenizer.ggml.merges": [],
     }
     tokenizer = Tokenizer.from_metadata(metadata)
-    assert (tokenizer.pre, tokenizer.bos_id, tokenizer.eos_id, tokenizer.eot_id) == ("default", 11, 11, None)
+    assert (tokenizer.pre, tokenizer.bos_id, tokenizer.eos_id, tokenizer.eot_id) == ("default", None, None, None)
+    assert tokenizer.stop_ids == frozenset()
     # What no token spells is dropped: there is no byte to fall back to.
     assert tokenizer.encode("abxé") == [0, 1]
+
+
+def test_a_token_that_ends_texts_by_default() -> None:
+    """Falcon's, which the default is of: a control token."""
+    tokens = [chr(ord("a") + i) for i in range(11)] + ["<|end|>"]
+    keys = {"model": "gpt2", "pre": "falcon", "tokens": tokens, "merges": [], "token_type": [1] * 11 + [3]}
+    tokenizer = Tokenizer.from_metadata({f"tokenizer.ggml.{key}": value for key, value in keys.items()})
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.stop_ids) == (11, 11, {11})
+
+
+def test_ordinary_tokens_begin_and_end_no_text() -> None:
+    """Of the other kind the defaults are 1 and 2."""
+    keys = {"model": "llama", "tokens": ["▁", "a", "b"], "scores": [0, 0, 0], "token_type": [1, 1, 1]}
+    metadata = {f"tokenizer.ggml.{key}": value for key, value in keys.items()}
+    with pytest.raises(CheckpointError, match="bos_token_id is missing, allowed is an id since texts get that token"):
+        Tokenizer.from_metadata(metadata)
+    tokenizer = Tokenizer.from_metadata({**metadata, "tokenizer.ggml.add_bos_token": False})
+    assert tokenizer.stop_ids == frozenset()
+
+
+WHAT_IS_MISSING = [
+    ("gpt2", "pre", "texts are cut by a default rule"),
+    ("gpt2", "token_type", "control tokens only where their text is a known one"),
+    ("gpt2", "eos_token_id", "a text ends at '"),
+    ("spm", "scores", "merged from the left"),
+    ("spm", "bos_token_id", "texts begin with '<s>'"),
+    ("spm", "eos_token_id", "a text ends at '</s>' (2)"),
+    ("gemma4", "eos_token_id", "a text ends at '"),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "said"), WHAT_IS_MISSING)
+def test_what_a_file_leaves_open_is_said(name: str, key: str, said: str) -> None:
+    _, stored = small(name)
+    whole = {**stored["metadata"]}
+    for there, value in (("pre", "llama-bpe"), ("eos_token_id", 2), ("bos_token_id", 1)):
+        whole.setdefault(f"tokenizer.ggml.{there}", value)
+    assert Tokenizer.from_metadata(whole).warnings == ()
+    del whole[f"tokenizer.ggml.{key}"]
+    (warning,) = Tokenizer.from_metadata(whole).warnings
+    assert warning.startswith(f"tokenizer: tokenizer.ggml.{key} is missing: ") and said in warning
+
+
+def test_merges_that_make_no_token() -> None:
+    """llama.cpp's rule: the merge counts, and what it makes is then spelt by the tokens of its bytes."""
+    keys = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "c", "bc"], "merges": ["a b", "b c"]}
+    metadata = {f"tokenizer.ggml.{key}": value for key, value in keys.items()}
+    tokenizer = Tokenizer.from_metadata(metadata)
+    assert tokenizer.encode("abc") == [0, 1, 2]
+    assert tokenizer.encode("bcabc") == [3, 0, 1, 2]
+    assert any("1 merges that make no token, the first 'a b'" in warning for warning in tokenizer.warnings)
+
+
+@pytest.mark.parametrize("name", ["spm", "gemma4"])
+def test_a_prompt_begins_with_bos_once(name: str) -> None:
+    """`encode` gives llama.cpp's ids, which double it."""
+    tokenizer, stored = small(name)
+    assert tokenizer.bos_id is not None
+    bos = stored["metadata"]["tokenizer.ggml.tokens"][tokenizer.bos_id]
+    assert tokenizer.encode(bos + "Hello")[:2] == [tokenizer.bos_id] * 2
+    assert tokenizer.prompt(bos + "Hello") == tokenizer.encode(bos + "Hello")[1:]
+    assert tokenizer.prompt("Hello") == tokenizer.encode("Hello")
+    typed = tokenizer.prompt(bos + "Hello", parse_special=False)
+    assert typed[0] == tokenizer.bos_id and tokenizer.bos_id not in typed[1:]
+
+
+def test_a_prompt_has_no_end_token() -> None:
+    """It is to be continued, also where the file asks for one after each text."""
+    _, stored = small("spm")
+    tokenizer = Tokenizer.from_metadata({**stored["metadata"], "tokenizer.ggml.add_eos_token": True})
+    assert tokenizer.encode("Hello")[-1] == tokenizer.eos_id
+    assert tokenizer.prompt("Hello") == tokenizer.encode("Hello")[:-1]
 
 
 def test_arrays_may_be_numpy() -> None:

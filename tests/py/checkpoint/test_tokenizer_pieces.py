@@ -22,7 +22,7 @@ def test_every_row_has_cases() -> None:
 def test_pieces(name: str) -> None:
     row = find_pre_tokenizer(name)
     for text, lengths in zip(load("tokenizer/pieces.json")["texts"], _stored()[name], strict=True):
-        pieces = row.split(text)
+        pieces = list(row.split(text))
         assert "".join(pieces) == text
         assert [len(piece) for piece in pieces] == lengths, f"{text!r} into {pieces}"
 

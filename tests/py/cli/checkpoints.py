@@ -39,6 +39,48 @@ def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
     return change
 
 
+def with_entries(**entries: float | int | str | bool) -> Callable[[bytes], bytes]:
+    """Adds metadata, keys with __ for a dot. A last entry fills up to the alignment, so that tensors stay in place."""
+
+    def entry(key: str, value: float | int | str | bool) -> bytes:
+        kind, packed = next((number, pack(value)) for of, number, pack in PACKED if type(value) is of)
+        name = key.replace("__", ".").encode()
+        return struct.pack("<Q", len(name)) + name + struct.pack("<I", kind) + packed
+
+    def change(data: bytes) -> bytes:
+        added = b"".join(entry(key, value) for key, value in entries.items())
+        bare = len(entry("test.fill", ""))
+        added += entry("test.fill", " " * (-(len(added) + bare) % 32))
+        (count,) = struct.unpack_from("<Q", data, 16)
+        return data[:16] + struct.pack("<Q", count + len(entries) + 1) + added + data[24:]
+
+    return change
+
+
+def without(key: bytes, rest_bytes: int) -> Callable[[bytes], bytes]:
+    """Takes an entry out: its key, and `rest_bytes` of kind and value. One that fills the room takes its place."""
+
+    def change(data: bytes) -> bytes:
+        at = data.index(struct.pack("<Q", len(key)) + key)
+        after = at + 8 + len(key) + rest_bytes
+        name = b"test.fill"
+        filled = struct.pack("<Q", len(name)) + name + struct.pack("<IB", 0, 0)  # a u8
+        room = after - at - len(filled)
+        assert room >= 0
+        filled = struct.pack("<Q", len(name) + room) + name + b"_" * room + struct.pack("<IB", 0, 0)
+        return data[:at] + filled + data[after:]
+
+    return change
+
+
+PACKED: tuple[tuple[type, int, Callable[[object], bytes]], ...] = (
+    (float, 6, lambda value: struct.pack("<f", value)),
+    (int, 5, lambda value: struct.pack("<i", value)),
+    (bool, 7, lambda value: struct.pack("<?", value)),
+    (str, 8, lambda value: struct.pack("<Q", len(str(value))) + str(value).encode()),
+)
+
+
 def retyped(tensor: bytes, kind: int) -> Callable[[bytes], bytes]:
     """Gives a matrix's record another type: after its name come the number of dimensions, two of them, the type."""
 

@@ -15,6 +15,7 @@ from bench.make_checkpoint import Size, make
 from lane.checkpoint.gguf import Checkpoint
 from lane.cli.fit import size_of
 from lane.launch.record import Numerics
+from lane.limits import memory_limit
 from lane.plan.chips import CHIPS
 from lane.report.fit import DEFAULT_FORMS, device_named, fit
 from tests.py.cli.conftest import Lane
@@ -58,7 +59,15 @@ def test_on_the_cpu_nothing_moves(lane: Lane, model: Path) -> None:
     outcome = lane("fit", model)
     assert outcome.out.startswith("on cpu: ")
     assert f"{model.stat().st_size:,} B" in outcome.out
-    assert "budget" not in outcome.out and "moves" not in outcome.out
+    assert "moves" not in outcome.out
+    assert f"{memory_limit().bytes:,} B" in outcome.out  # its budget
+
+
+@pytest.mark.parametrize("context", [512, 513])
+def test_a_context_beyond_the_model_s_own_is_said(lane: Lane, model: Path, context: int) -> None:
+    outcome = lane("fit", model, "--ctx", context)
+    assert (outcome.code, outcome.out.endswith("\nfits\n")) == (0, True)
+    assert ("warning: context: 513 positions, of which the model was made for 512" in outcome.out) == (context > 512)
 
 
 def test_a_number_of_bytes_alone_is_a_device(lane: Lane, model: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from bench.make_checkpoint import CONTROLS, SIZES
+from bench.make_checkpoint import CONTROLS, SIZES, make
 from lane.report.inspect import inspect
-from tests.py.cli.checkpoints import REFUSED, VOCAB, changed, replaced
+from tests.py.cli.checkpoints import REFUSED, VOCAB, changed, replaced, retyped, without
 from tests.py.cli.conftest import Lane
 
 REFUSED_AND_OPEN = [
@@ -38,6 +39,8 @@ def test_good(lane: Lane, model: Path) -> None:
     assert sum(use["values"] for use in found["formats"]) == found["parameters"]
     assert found["metadata"]["llama.block_count"] == size.layers
     assert found["metadata"]["tokenizer.ggml.tokens"] == f"string[{VOCAB}]"
+    assert found["taken"]["llama.rope.scaling.factor"] == 1.0
+    assert not found["taken"].keys() & found["metadata"].keys()
     assert not any(verdict["reason"] for verdict in found["verdicts"])
 
 
@@ -67,6 +70,37 @@ def test_malformed_files_are_errors(lane: Lane, folder: Path, name: str) -> None
     outcome = lane("inspect", changed(folder, name, change))
     assert (outcome.code, outcome.out) == (code, "")
     assert all(text in outcome.error() for text in said)
+
+
+def test_a_type_that_was_removed(lane: Lane, folder: Path) -> None:
+    """It is described, and what to do is said: the ids of types that GGUF had once are known."""
+    path = changed(folder, "removed_type", retyped(b"blk.1.ffn_up.weight", 31))
+    outcome = lane("inspect", path)
+    assert outcome.code == 0
+    assert re.search(r"Q4_0_4_4 +1 tensors.*refused: quant: format 'Q4_0_4_4': GGUF has it no longer", outcome.out)
+    assert "allowed Q4_0 in its place: fetch the model, or quantise it anew" in lane("run", path, "-p", "a").error()
+
+
+def test_what_the_file_leaves_open(lane: Lane, folder: Path) -> None:
+    path = changed(folder, "no_eos", replaced(b"tokenizer.ggml.eos_token_id", b"tokenizer.ggml.xxx_token_id"))
+    said = "tokenizer: tokenizer.ggml.eos_token_id is missing: a text ends at '<|endoftext|>' (0), '</s>' (3)"
+    assert f"warnings\n  {said}\n" in lane("inspect", path).out
+    assert json.loads(lane("inspect", path, "--json").out)["warnings"] == [said]
+    outcome = lane("run", path, "-p", "a", "-n", "1")
+    assert outcome.err.startswith(f"lane: warning: {said}\nlane: load ")
+
+
+def test_what_is_taken_for_a_missing_key(lane: Lane, folder: Path) -> None:
+    path = changed(folder, "no_base", without(b"llama.rope.freq_base", 4 + 4))
+    said = r"taken where the file says nothing\n(  .*\n)*  llama\.rope\.freq_base +10000\.0\n"
+    assert re.search(said, lane("inspect", path).out)
+
+
+def test_a_template_is_not_rendered(lane: Lane, folder: Path) -> None:
+    """One that refuses some conversation runs all the same."""
+    path = folder / "refusing.gguf"
+    make(path, "llama", SIZES["tiny"], ("Q8_0", "Q8_0"), template="{{ raise_exception('tools alone') }}")
+    assert re.search(r"\n  chat template +yes\n", lane("inspect", path).out)
 
 
 def test_control_characters_do_not_reach_the_terminal(lane: Lane, folder: Path) -> None:

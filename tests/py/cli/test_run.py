@@ -17,7 +17,7 @@ from tests.py.cli.conftest import Lane, environment
 
 SUMMARY = re.compile(
     r"lane: load [\d.]+ s; prefill (\d+) tokens, [\d.]+ tok/s; (?:decode (\d+) tokens, [\d.]+ tok/s; )?"
-    r"memory [\d.]+ .?B beside the file's [\d.]+ .?B\n"
+    r"(?:cut off after \d+ tokens by (?:-n|the context); )?memory [\d.]+ .?B beside the file's [\d.]+ .?B\n"
 )
 TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}[assistant]"
 
@@ -119,13 +119,13 @@ def test_text_that_stdout_cannot_show(process: Lane, model: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [("--chat", "hello"), ("--chat", "-p", "hello")])
 def test_one_turn(process: Lane, chatty: Path, arguments: tuple[str, ...]) -> None:
-    outcome = process("run", chatty, "-n", "10", *arguments)
+    outcome = process("run", chatty, "-n", "10", "--temp", "0", *arguments)
     assert outcome.out == generated(chatty, "[user]hello\n[assistant]", 10) + "\n"
 
 
 def test_conversation(process: Lane, chatty: Path) -> None:
     """A line a turn; what was said before is part of the prompt; empty lines are no turns."""
-    outcome = process("run", chatty, "--chat", "-n", "6", stdin=b"one\n\ntwo")
+    outcome = process("run", chatty, "--chat", "-n", "6", "--temp", "0", stdin=b"one\n\ntwo")
     first = generated(chatty, "[user]one\n[assistant]", 6)
     second = generated(chatty, f"[user]one\n[assistant]{first}\n[user]two\n[assistant]", 6)
     assert outcome.code == 0
@@ -138,7 +138,7 @@ def test_conversation(process: Lane, chatty: Path) -> None:
 )
 def test_conversation_that_cannot_go_on(process: Lane, chatty: Path, turn: bytes, code: int, said: str) -> None:
     """What was said stays said; then come the summary and the error."""
-    outcome = process("run", chatty, "--chat", "-n", "6", stdin=b"one\n" + turn + b"\nthree\n")
+    outcome = process("run", chatty, "--chat", "-n", "6", "--temp", "0", stdin=b"one\n" + turn + b"\nthree\n")
     assert outcome.code == code
     assert outcome.out == generated(chatty, "[user]one\n[assistant]", 6) + "\n"
     summary, error = outcome.err.splitlines(keepends=True)
@@ -164,7 +164,7 @@ def test_a_broken_template_stops_only_chat(process: Lane, folder: Path) -> None:
 def test_conversation_on_a_terminal(chatty: Path) -> None:
     """It asks for each turn; Ctrl-D ends it on a line of its own."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "lane", "run", str(chatty), "--chat", "-n", "3"]
+    command = [sys.executable, "-m", "lane", "run", str(chatty), "--chat", "--temp", "0", "-n", "3"]
     child = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
     os.close(theirs)
     os.write(ours, b"one\n\x04")
@@ -172,13 +172,13 @@ def test_conversation_on_a_terminal(chatty: Path) -> None:
     os.close(ours)
     assert child.returncode == 0
     assert out.decode() == generated(chatty, "[user]one\n[assistant]", 3) + "\n"
-    assert said.startswith(b"> > \nlane: load ")
+    assert said.startswith(b"> lane: cut off after 3 tokens by -n\n> \nlane: load ")
 
 
 def test_a_turn_that_does_not_fit_on_a_terminal(chatty: Path) -> None:
     """It is left out, and the conversation goes on."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "lane", "run", str(chatty), "--chat", "-n", "3", "--ctx", "64"]
+    command = [sys.executable, "-m", "lane", "run", str(chatty), "--chat", "--temp", "0", "-n", "3", "--ctx", "64"]
     child = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
     os.close(theirs)
     os.write(ours, b"x" * 100 + b"\none\n\x04")
@@ -186,7 +186,8 @@ def test_a_turn_that_does_not_fit_on_a_terminal(chatty: Path) -> None:
     os.close(ours)
     assert child.returncode == 0
     assert out.decode() == generated(chatty, "[user]one\n[assistant]", 3) + "\n"
-    assert said.startswith(b"> lane: error: ") and b"(the context); this turn is left out\n> > \nlane: load " in said
+    assert said.startswith(b"> lane: error: ")
+    assert b"(the context); --ctx N holds more, up to 131072; this turn is left out\n> " in said
 
 
 def test_a_terminal_without_a_prompt(model: Path) -> None:

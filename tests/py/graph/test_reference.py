@@ -13,7 +13,7 @@ import pytest
 from lane.graph.graph import Head
 from lane.graph.reference import Reference
 from lane.models.recognise import Model
-from tests.py.support.fixtures import FAMILIES, FIXTURES, Fixture, relative_rms
+from tests.py.support.fixtures import FAMILIES, FIXTURES, GRAPHS, Fixture, relative_rms
 
 BAR = 1e-5
 
@@ -36,7 +36,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda f: f.name)
+@pytest.mark.parametrize("fixture", FIXTURES + GRAPHS, ids=lambda f: f.name)
 @pytest.mark.parametrize("how", STEPS)
 def test_short(fixture: Fixture, how: str) -> None:
     wanted = fixture.reference
@@ -44,7 +44,7 @@ def test_short(fixture: Fixture, how: str) -> None:
     assert relative_rms(found, wanted.logits) <= BAR
 
 
-@pytest.mark.parametrize("fixture", [f for f in FAMILIES if f.has_long], ids=lambda f: f.name)
+@pytest.mark.parametrize("fixture", [f for f in FAMILIES + GRAPHS if f.has_long], ids=lambda f: f.name)
 def test_long(fixture: Fixture) -> None:
     """700 tokens: past windows and past YaRN's original context."""
     wanted = fixture.long

@@ -13,7 +13,7 @@ from lane.graph.graph import Head, StepGraph
 from lane.launch import data, norm, projection
 from lane.launch.record import Numerics
 from lane.link.link import Linked, link
-from tests.py.support.fixtures import FIXTURES, Fixture
+from tests.py.support.fixtures import FIXTURES, GRAPHS, Fixture
 from tests.py.support.graphs import Step, matrix, ones, param, state, values
 
 QUANTISING = (Numerics.INT8, Numerics.INT8X2)
@@ -150,6 +150,7 @@ def op_refusals() -> dict[str, tuple[Callable[[Step, str], str], str]]:
             matrix("heads", 64, 32),
             state("cache", 8, 64),
             ones("bias", 40),
+            state("rest", 8, 64),
             param("index", 8),
         ):
             s.tensor(tensor)
@@ -162,13 +163,19 @@ def op_refusals() -> dict[str, tuple[Callable[[Step, str], str], str]]:
 
         return add
 
-    none = "lane has no launch kind for it yet"
+    def attention(values: str = "cache", **own: object) -> Callable[[Step, str], str]:
+        return case(g.Attention("x", "cache", values, "pos", None, "o", 1, 1, 64, 64, 0.5, **own))  # type: ignore[arg-type]
+
+    none, attends = "lane has no launch kind for it yet", "lane has no launch kind for attention with "
     return {
         "clamped_swiglu": (case(g.ClampedSwiGlu("x", "x", "o", 7.0, 1.7)), none),
         "l2_norm": (case(g.L2Norm("x", "o", 64, 1e-6)), none),
         "join": (case(g.Join("x", "x", "o", 32, 32)), none),
         "matmul_values": (case(g.MatMulValues("x", "f32", "o")), none),
         "head_matmul": (case(g.HeadMatMul("x", "heads", "o", 2, 32, 32)), none),
+        "attention": (attention(value_start=0), attends + "values inside the keys yet"),
+        "attention split": (attention(q_rest="x", keys_rest="rest", rest=64), attends + "split queries and keys yet"),
+        "attention gated": (attention(gate="x"), attends + "an output gate yet"),
         "matmul": (case(g.MatMul("x", "table", "o", "bias")), "a projection with its bias inside is a fused class"),
         "gather": (case(g.Gather("rows", "index", "o", 1)), "table 'rows' has no checkpoint rows"),
     }
@@ -179,7 +186,7 @@ def test_an_op_without_a_launch_is_named_with_its_output_and_why(kind: str) -> N
     add, why = op_refusals()[kind]
     s, x = embedded()
     text = refusal(s.close(add(s, x)))
-    assert text.startswith(f"link: no launch for op 1 '{kind}' writing 'o': {why}")
+    assert text.startswith(f"link: no launch for op 1 '{kind.split()[0]}' writing 'o': {why}")
 
 
 # --- whole models -----------------------------------------------------------------------------------------------------
@@ -206,6 +213,14 @@ def test_rows_are_written_at_a_position_or_at_a_fixed_row() -> None:
     linked = link(s.close(project(s, x, "logits")), Numerics.PRECISE)
     rows = [item.launch for item in linked if isinstance(item.launch, data.SetRow)]
     assert [(launch.index, launch.row) for launch in rows] == [("pos", None), (None, 3)]
+
+
+@pytest.mark.parametrize("fixture", GRAPHS, ids=lambda f: f.name)
+def test_families_without_launches_are_refused_by_op(fixture: Fixture) -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"link: no launch for op \d+ '\w+' writing '[\w.]+': lane has no launch"
+    ):
+        link(fixture.model(context=64).step(1), Numerics.INT8)
 
 
 def test_layer_norms_are_centred_norms() -> None:

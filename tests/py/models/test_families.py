@@ -11,13 +11,13 @@ from lane.graph.graph import Head
 from lane.graph.ops import Attention, Gather, Rotate, Scale
 from lane.graph.ops.base import Array, Op
 from lane.graph.reference import Reference
+from lane.graph.tensor import Role
 from lane.launch.meaning.attention import RopeLayout
 from lane.models.architecture import TensorRow
 from lane.models.recognise import Model
 from lane.models.registry import ARCHITECTURES
-from tests.py.models.tiny import BY_NAME, VOCAB, Tiny, last_of, tiny
+from tests.py.models.tiny import BY_NAME, NAMES, VOCAB, Tiny, architecture_of, last_of, table_of, tiny
 
-NAMES = [a.name for a in ARCHITECTURES]
 TOKENS = [1, 7, 7, 39, 0, 22, 5, 13]
 
 
@@ -44,7 +44,7 @@ def test_steps_run_and_agree(name: str, optional: bool, tmp_path: Path) -> None:
         np.testing.assert_allclose(stepwise.run(model.step(1), [token], pos), every[pos : pos + 1], rtol=1e-9)
 
 
-OPTIONAL = [(a.name, row) for a in ARCHITECTURES for row in a.tensors if not row.required]
+OPTIONAL = [(name, row) for name in NAMES for row in table_of(name) if not row.required]
 
 
 @pytest.mark.parametrize(("name", "row"), OPTIONAL, ids=lambda v: v.pattern if isinstance(v, TensorRow) else None)
@@ -54,7 +54,7 @@ def test_an_optional_tensor_is_used(name: str, row: TensorRow, tmp_path: Path) -
     changed = {"rope__scaling__original_context_length": 16} if row.pattern == "rope_factors_long.weight" else {}
     made = tiny(name, optional=True, **changed)
     factors = ("rope_factors_short.weight", "rope_factors_long.weight")
-    without = Tiny(name, made.metadata, dict(made.tensors))
+    without = Tiny(made.name, made.metadata, dict(made.tensors))
     for tensor in factors if row.pattern in factors else (last_of(name, row),):
         del without.tensors[tensor]
     assert np.abs(logits(made.recognise(tmp_path)) - logits(without.recognise(tmp_path))).max() > 1e-6
@@ -90,7 +90,7 @@ def test_layers_that_predict_further_tokens_are_not_run(tmp_path: Path) -> None:
 
 # --- what sets families apart -----------------------------------------------------------------------------------------
 
-INTERLEAVED = {"llama", "smollm3", "granite", "minicpm"}
+INTERLEAVED = {"llama", "mixtral", "smollm3", "granite", "minicpm", "granitemoe"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,6 +157,31 @@ def test_windows(tmp_path: Path) -> None:
     assert windows(olmo.recognise(tmp_path)) == [8, 8, 8, 0, 8]
 
 
+def states(model: Model) -> dict[str, tuple[int, int]]:
+    return {t.name: (t.rows, t.cols) for t in model.step(1).tensors.values() if t.role is Role.STATE}
+
+
+def test_carried_state_is_of_the_layer_s_kind(tmp_path: Path) -> None:
+    """Caches of one row a position, rings of one row a tap, memories of a matrix a head."""
+    assert states(tiny("qwen35").recognise(tmp_path)) == {
+        "blk.0.conv_ring": (4, 64),
+        "blk.0.memory": (4, 64),
+        "blk.1.k_cache": (64, 16),
+        "blk.1.v_cache": (64, 16),
+    }
+    assert states(tiny("lfm2").recognise(tmp_path)) == {
+        "blk.0.shortconv.ring": (3, 32),
+        "blk.1.k_cache": (64, 16),
+        "blk.1.v_cache": (64, 16),
+        "blk.2.shortconv.ring": (3, 32),
+    }
+
+
+def test_recurrent_layers_are_those_that_the_file_lists(tmp_path: Path) -> None:
+    listed = tiny("qwen35", attention__recurrent_layers=[False, True]).recognise(tmp_path)
+    assert [name for name in states(listed) if name.endswith("memory")] == ["blk.1.memory"]
+
+
 @pytest.mark.parametrize("name", ["llama", "phi3"])
 def test_two_architectures_ignore_a_window(name: str, tmp_path: Path) -> None:
     assert windows(tiny(name, attention__sliding_window=8).recognise(tmp_path)) == [0, 0]
@@ -179,3 +204,8 @@ def test_a_dimension_of_one(tmp_path: Path) -> None:
 
 def test_no_two_architectures_share_a_name() -> None:
     assert len(BY_NAME) == len(ARCHITECTURES)
+
+
+def test_every_row_of_every_table_is_tried() -> None:
+    tried = {(architecture_of(name).name, row) for name in NAMES for row in table_of(name)}
+    assert tried == {(a.name, row) for a in ARCHITECTURES for row in a.tensors}

@@ -31,12 +31,71 @@ COMMON: Mapping[str, Value] = {
 
 RMS: Mapping[str, Value] = {"attention.layer_norm_rms_epsilon": 1e-6}
 
+EXPERTS: Mapping[str, Value] = {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 48}
+
+DELTA: Mapping[str, Value] = {
+    "full_attention_interval": 2,
+    "rope.dimension_count": 4,
+    "ssm.conv_kernel": 4,
+    "ssm.state_size": 8,
+    "ssm.group_count": 2,
+    "ssm.time_step_rank": 4,
+    "ssm.inner_size": 32,
+}
+
+CONVOLUTION: Mapping[str, Value] = {"attention.head_count_kv": [0, 2, 0], "block_count": 3, "shortconv.l_cache": 3}
+
 OWN: Mapping[str, Mapping[str, Value]] = {
     "granite": {**RMS, "logit_scale": 4.0},
     "starcoder2": {"attention.layer_norm_epsilon": 1e-5},
+    "qwen2moe": {**RMS, **EXPERTS, "expert_shared_feed_forward_length": 40},
+    "qwen3moe": {**RMS, **EXPERTS},
+    "olmoe": {**RMS, "expert_count": 4, "expert_used_count": 2},
+    "granitemoe": {
+        **RMS,
+        "logit_scale": 4.0,
+        "expert_count": 4,
+        "expert_used_count": 2,
+        "expert_shared_feed_forward_length": 40,
+    },
+    "gpt-oss": {**RMS, **EXPERTS, "attention.sliding_window": 4},
+    "glm4moe": {
+        **RMS,
+        **EXPERTS,
+        "block_count": 3,
+        "leading_dense_block_count": 1,
+        "expert_shared_count": 2,
+        "expert_weights_norm": True,
+        "rope.dimension_count": 4,
+    },
+    "qwen3next": {**RMS, **EXPERTS, **DELTA, "expert_shared_feed_forward_length": 40},
+    "qwen35": {**RMS, **DELTA, "rope.dimension_sections": [1, 1, 0, 0]},
+    "qwen35moe": {**RMS, **EXPERTS, **DELTA, "expert_shared_feed_forward_length": 40},
+    "lfm2": {**RMS, **CONVOLUTION},
+    "lfm2moe": {**RMS, **EXPERTS, **CONVOLUTION, "leading_dense_block_count": 1, "expert_gating_func": 2},
+}
+
+# Architectures with a second shape of files: a name for it, the architecture, its metadata.
+SECOND: Mapping[str, tuple[str, Mapping[str, Value]]] = {
+    "mixtral": ("llama", {**RMS, "expert_count": 4, "expert_used_count": 2}),
 }
 
 BY_NAME: Mapping[str, Architecture[Any]] = {a.name: a for a in ARCHITECTURES}
+
+NAMES = (*BY_NAME, *SECOND)
+
+
+def architecture_of(name: str) -> Architecture[Any]:
+    """The architecture of a name, which may be that of its second shape."""
+    return BY_NAME[SECOND[name][0] if name in SECOND else name]
+
+
+def table_of(name: str) -> list[TensorRow]:
+    """The rows of an architecture's table of which the tiny checkpoint may have tensors."""
+    architecture = architecture_of(name)
+    config = architecture.read(_hparams(tiny_metadata(name), architecture.name))
+    there = [tensor.row for tensor in named_tensors(architecture, config)]
+    return [row for row in architecture.tensors if row in there]
 
 
 @dataclass
@@ -71,7 +130,7 @@ class Tiny:
 
 def tiny_metadata(name: str) -> Mapping[str, Value]:
     """An architecture's metadata, without its prefix."""
-    return {**COMMON, **OWN.get(name, RMS)}
+    return {**COMMON, **(SECOND[name][1] if name in SECOND else OWN.get(name, RMS))}
 
 
 def _hparams(metadata: Mapping[str, Value], name: str) -> Hparams:
@@ -86,9 +145,9 @@ def tiny(name: str, *, optional: bool = False, **changed: Value) -> Tiny:
     `changed` sets metadata, with __ for a dot.
     """
     own = {key.replace("__", "."): value for key, value in changed.items()}
-    made = Tiny(name, {**tiny_metadata(name), **own})
-    architecture = BY_NAME[name]
-    config = architecture.read(_hparams(made.metadata, name))
+    architecture = architecture_of(name)
+    made = Tiny(architecture.name, {**tiny_metadata(name), **own})
+    config = architecture.read(_hparams(made.metadata, architecture.name))
     random = np.random.default_rng(3)
     for tensor in named_tensors(architecture, config):
         if tensor.row.required or optional:
@@ -101,8 +160,8 @@ def tiny(name: str, *, optional: bool = False, **changed: Value) -> Tiny:
 
 def last_of(name: str, row: TensorRow) -> str:
     """The tensor of a table's row in the last layer that has one, in the tiny checkpoint of an architecture."""
-    architecture = BY_NAME[name]
-    config = architecture.read(_hparams(tiny_metadata(name), name))
+    architecture = architecture_of(name)
+    config = architecture.read(_hparams(tiny_metadata(name), architecture.name))
     return [tensor.name for tensor in named_tensors(architecture, config) if tensor.row == row][-1]
 
 

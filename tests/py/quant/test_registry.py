@@ -48,3 +48,11 @@ def test_lookups(format: Format) -> None:
 def test_unknown_formats_are_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match=r"quant: format 'Q8_K': allowed F32, F16, .*TQ2_0"):
         format_named("Q8_K")
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("Q4_0_4_4", "Q4_0"), ("Q4_0_8_8", "Q4_0"), ("IQ4_NL_4_4", "IQ4_NL"), ("Q4_3", "Q4_1")]
+)
+def test_a_format_that_was_removed_says_what_to_do(name: str, instead: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"'{name}': GGUF has it no longer; allowed {instead} in its place"):
+        format_named(name)

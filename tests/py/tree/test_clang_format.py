@@ -8,7 +8,8 @@ from tests.py.tree.tree import ROOT, files
 
 
 def test_format() -> None:
-    sources = [str(file) for folder in ("cpp", "tests", "bench") for file in files(folder, ".cc", ".h")]
+    folders = ("cpp", "tests", "bench", "examples")
+    sources = [str(file) for folder in folders for file in files(folder, ".c", ".cc", ".h")]
     assert sources
     done = subprocess.run(
         [get_executable("clang-format"), "--dry-run", "--Werror", *sources],

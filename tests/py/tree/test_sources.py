@@ -19,19 +19,29 @@ def bazel_sources(target: str) -> set[str]:
     return set(Path(os.environ[target]).read_text().split())
 
 
-@pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """CMake's compile command of each source of the tree."""
-    build = tmp_path_factory.mktemp("build")
+def run_cmake(*arguments: str) -> None:
     path = os.pathsep.join([ninja.BIN_DIR, os.environ["PATH"]])
-    configure = [os.path.join(cmake.CMAKE_BIN_DIR, "cmake"), "-S", str(ROOT), "-B", str(build), "-G", "Ninja"]
     done = subprocess.run(
-        [*configure, f"-DPython_EXECUTABLE={sys.executable}"],
+        [os.path.join(cmake.CMAKE_BIN_DIR, "cmake"), *arguments],
         env={**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build folder, configured for all that CMake can make."""
+    folder = tmp_path_factory.mktemp("build")
+    options = (f"-DPython_EXECUTABLE={sys.executable}", "-DLANE_EMBED=ON", "-DLANE_WERROR=ON")
+    run_cmake("-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *options)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def commands(build: Path) -> dict[str, list[str]]:
+    """CMake's compile command of each source of the tree."""
     entries = json.loads((build / "compile_commands.json").read_text())
     within = [entry for entry in entries if Path(entry["file"]).is_relative_to(ROOT / "cpp")]
     return {str(Path(entry["file"]).relative_to(ROOT)): entry["command"].split() for entry in within}
@@ -47,12 +57,19 @@ def isa(source: str) -> str | None:
     return next((name for name in isa_flags() if source.endswith(f"_{name}.cc")), None)
 
 
-def test_extension_is_of_the_same_sources(commands: dict[str, list[str]]) -> None:
-    assert set(commands) == bazel_sources("LANE_EXTENSION_SOURCES")
+def test_both_builds_are_of_the_same_sources(commands: dict[str, list[str]]) -> None:
+    assert set(commands) == bazel_sources("LANE_EXTENSION_SOURCES") | bazel_sources("LANE_EMBED_SOURCES")
 
 
-def test_extension_is_of_every_source() -> None:
-    assert {str(file) for file in files("cpp", ".cc")} == bazel_sources("LANE_EXTENSION_SOURCES")
+def test_every_source_is_of_the_extension_or_the_c_interface() -> None:
+    extension, embed = (bazel_sources(f"LANE_{part}_SOURCES") for part in ("EXTENSION", "EMBED"))
+    assert {str(file) for file in files("cpp", ".cc")} == extension | embed
+    assert {source for source in embed - extension if not source.startswith("cpp/embed/")} == set()
+
+
+def test_the_runtime_is_one_translation_unit(build: Path) -> None:
+    for target in ("lane_runtime_unit", "lane_runtime_unit_unguarded"):
+        run_cmake("--build", str(build), "--target", target)
 
 
 def test_flags_are_those_of_the_name(commands: dict[str, list[str]]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.py.tree.tree import ROOT
+from tests.py.tree.tree import ROOT, files
 
 WHEELS = Path(os.environ["LANE_WHEELS"]).parent
 
@@ -41,11 +41,18 @@ def environment(folder: Path, *packages: str | Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """CMake's build folder and, in `dist`, the wheel; the C interface and its example are built as well."""
     folder = tmp_path_factory.mktemp("wheel")
     builder = environment(folder / "builder", "build")
-    run(builder, "-m", "build", "--outdir", folder / "dist", ROOT)
-    (built,) = (folder / "dist").glob("*.whl")
+    settings = (f"build-dir={folder / 'build'}", "cmake.define.LANE_EMBED=ON")
+    run(builder, "-m", "build", "--outdir", folder / "dist", *(f"-C{setting}" for setting in settings), ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(build: Path) -> Path:
+    (built,) = (build / "dist").glob("*.whl")
     return built
 
 
@@ -59,6 +66,16 @@ def test_contents(wheel: Path) -> None:
     assert {"lane/__init__.py", "lane/py.typed", "lane/_core.pyi"} <= names
     assert all(name.startswith(("lane/", "lane-")) for name in names)
     assert not [name for name in names if "BUILD" in name]
+    runtime = {f"lane/_sources/{file}" for file in files("cpp/runtime", ".cc", ".h")}
+    assert {name for name in names if name.startswith("lane/_sources/")} == runtime | {"lane/_sources/lane_errors.h"}
+
+
+def test_the_runtime_in_it_is_one_translation_unit(python: Path, tmp_path: Path) -> None:
+    sources = Path(run(python, "-c", "import lane; print(lane.__path__[0])").strip()) / "_sources"
+    unit = tmp_path / "unit.cc"
+    unit.write_bytes(b"".join(file.read_bytes() for file in sorted((sources / "cpp" / "runtime").glob("*.cc"))))
+    for option in ("-O0", "-DLANE_NO_LOST_PAGES"):
+        run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", option, f"-I{sources}", unit)
 
 
 def test_command(wheel: Path, python: Path) -> None:
@@ -75,3 +92,20 @@ found = lane.load(sys.argv[1] + "/model.gguf", numerics="precise").logits([int(t
 assert np.linalg.norm(found - reference["logits"]) <= 1e-5 * np.linalg.norm(reference["logits"])
 """
     run(python, "-c", program, ROOT / "tests" / "data" / "families" / "llama")
+
+
+def test_a_host_runs_a_tiny_model(build: Path, python: Path, tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+import lane
+from lane.devices.image import write_image
+from lane.devices.lowering import lower_plan
+from lane.pipeline import compile_plan, open_model
+checkpoint, model = open_model(Path(sys.argv[1]))
+write_image(sys.argv[2], lower_plan(checkpoint, compile_plan(model)))
+print(*(piece.id for piece in lane.load(sys.argv[1]).generate([1, 5, 9], 16)))
+"""
+    model, plan = ROOT / "tests" / "data" / "families" / "llama" / "model.gguf", tmp_path / "plan"
+    expected = run(python, "-c", program, model, plan)
+    assert run(build / "build" / "host", model, plan, "16", "1", "5", "9") == expected

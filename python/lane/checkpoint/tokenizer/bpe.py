@@ -11,7 +11,7 @@ from lane.checkpoint.tokenizer.merge import merge
 from lane.checkpoint.tokenizer.metadata import Metadata, strings
 from lane.checkpoint.tokenizer.pretokenize import PreTokenizer
 from lane.checkpoint.tokenizer.vocabulary import SPACE, Vocabulary
-from lane.checkpoint.tokenizer.word_cache import WordCache
+from lane.checkpoint.tokenizer.word_cache import WordCache, longest_of
 from lane.errors import CheckpointError
 
 _MERGES = "tokenizer.ggml.merges"
@@ -25,31 +25,24 @@ def _byte_alphabet() -> dict[int, str]:
 
 
 _BYTE_TO_CHAR = _byte_alphabet()
-_UTF8_BYTES = frozenset(range(0xF5)) - {0xC0, 0xC1}
 _CHAR_TO_BYTE = {char: bytes([byte]) for byte, char in _BYTE_TO_CHAR.items()}
 
 
 class BytePairEncoder:
-    """Ids of texts, texts of ids."""
+    """Ids of texts, texts of ids. `tokenless` are the merges that make no token."""
 
     def __init__(self, metadata: Metadata, vocabulary: Vocabulary, pre_tokenizer: PreTokenizer) -> None:
         self._vocabulary = vocabulary
         self._pre_tokenizer = pre_tokenizer
-        self._ranks = _read_merges(metadata, vocabulary.ids)
-        self._words = WordCache(self._encode_piece)
+        self._ranks = _read_merges(metadata)
+        self.tokenless = [pair for pair in self._ranks if pair.replace(" ", "") not in vocabulary.ids]
+        self._words = WordCache(self._encode_piece, self._fewest)
 
-    @property
-    def keeps_all(self) -> bool:
-        """Whether every text comes to ids, which is so where every byte of UTF-8 has one."""
-        if self._pre_tokenizer.is_byte_level:
-            return all(_BYTE_TO_CHAR[byte] in self._vocabulary.ids for byte in _UTF8_BYTES)
-        return all(byte in self._byte_ids for byte in _UTF8_BYTES)
-
-    def encode(self, text: str, starts: bool) -> list[int]:
+    def encode(self, text: str, starts: bool, most: int | None) -> list[int]:
         """The ids of `text`; whether it starts a text or follows a special token makes no difference here."""
         if not self._pre_tokenizer.is_byte_level:
             text = text.replace(" ", SPACE)
-        return self._words.encode(self._pre_tokenizer.split(text))
+        return self._words.encode(self._pre_tokenizer.split(text), most)
 
     def normal_bytes(self, text: str) -> bytes:
         """The bytes that a normal token of this text stands for."""
@@ -59,7 +52,7 @@ class BytePairEncoder:
 
     def _encode_piece(self, piece: str) -> list[int]:
         row, ids = self._pre_tokenizer, self._vocabulary.ids
-        word = piece.encode().decode("latin-1").translate(_BYTE_TO_CHAR) if row.is_byte_level else piece
+        word = self._spelt(piece)
         if row.whole_pieces or (row.whole_newlines and not piece.strip("\n")):
             whole = ids.get(word)
             if whole is not None:
@@ -73,6 +66,17 @@ class BytePairEncoder:
                 result.extend(self._bytes_of(symbol))
         return result
 
+    def _spelt(self, piece: str) -> str:
+        """The piece in the letters that tokens are written in."""
+        is_byte_level = self._pre_tokenizer.is_byte_level
+        return piece.encode().decode("latin-1").translate(_BYTE_TO_CHAR) if is_byte_level else piece
+
+    def _fewest(self, piece: str) -> int:
+        """How many ids a piece comes to at least. A symbol that is no token may come to none."""
+        word = self._spelt(piece)
+        longest = 0 if self.tokenless else longest_of(self._vocabulary.tokens, word)
+        return -(-len(word) // longest) if longest else 0
+
     def _bytes_of(self, symbol: str) -> list[int]:
         return [self._byte_ids[byte] for byte in symbol.encode() if byte in self._byte_ids]
 
@@ -84,19 +88,15 @@ class BytePairEncoder:
         return {byte: ids[f"<0x{byte:02X}>"] for byte in range(256) if f"<0x{byte:02X}>" in ids}
 
 
-def _read_merges(metadata: Metadata, ids: dict[str, int]) -> dict[str, float]:
-    """The rank of each merge "a b": its place in the list, the first where it is there twice.
-
-    That a + b is a token is checked here. Where a or b is none, the merge is only dead: no symbol that is longer than
-    a character comes about without being a token.
-    """
+def _read_merges(metadata: Metadata) -> dict[str, float]:
+    """The rank of each merge "a b": its place in the list, the first where it is there twice. What a + b makes need be
+    no token: such a symbol, as one that is not merged further, falls back to bytes, which is llama.cpp's rule."""
     merges = strings(metadata, _MERGES)
     for index, pair in enumerate(merges):
         left, _, right = pair.partition(" ")
-        if not left or not right or left + right not in ids:
+        if not left or not right or " " in right:
             raise CheckpointError(
                 f"tokenizer: {_MERGES}[{index}] is {pair!r}, allowed are two tokens and a space between"
-                " that together are a token"
             )
     count = len(merges)
     return dict(zip(reversed(merges), range(count - 1, -1, -1), strict=True))

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from lane.checkpoint.tokenizer.unicode_classes import WHITESPACE, class_of, is_han
 
@@ -55,10 +56,11 @@ class PreTokenizer:
     has_bos: bool = True
     is_byte_level: bool = True
 
-    def split(self, text: str) -> list[str]:
-        pieces = [text]
+    def split(self, text: str) -> Iterator[str]:
+        """The pieces, each cut when it is asked for."""
+        pieces = iter((text,))
         for pattern in map(_compile, self.patterns):
-            pieces = [cut for piece in pieces for cut in pattern.split(piece)]
+            pieces = chain.from_iterable(map(pattern.split, pieces))
         return pieces
 
 

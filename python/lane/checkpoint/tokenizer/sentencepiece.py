@@ -13,7 +13,7 @@ import numpy as np
 from lane.checkpoint.tokenizer.merge import merge
 from lane.checkpoint.tokenizer.metadata import Metadata, numbers
 from lane.checkpoint.tokenizer.vocabulary import SPACE, Vocabulary
-from lane.checkpoint.tokenizer.word_cache import WordCache
+from lane.checkpoint.tokenizer.word_cache import WordCache, longest_of
 from lane.errors import UnsupportedError
 
 # A character that no token can hold, since tokens are valid UTF-8.
@@ -30,18 +30,13 @@ class SentencePieceEncoder:
         self._ranks: list[float] = (np.zeros(len(tokens)) if scores is None else -scores.astype(np.float64)).tolist()
         self._adds_space = adds_space
         self._cut = _find_cuts(tokens)
-        self._words = WordCache(self._encode_word)
+        self._words = WordCache(self._encode_word, self._fewest)
 
-    @property
-    def keeps_all(self) -> bool:
-        """Whether every text comes to ids: what does not is refused."""
-        return True
-
-    def encode(self, text: str, starts: bool) -> list[int]:
+    def encode(self, text: str, starts: bool, most: int | None) -> list[int]:
         """The ids of `text`; where it starts a text or follows a special token, a space may be put before it."""
         if self._adds_space and starts:
             text = " " + text
-        return self._words.encode(self._cut.split(text.replace(" ", SPACE)))
+        return self._words.encode(self._cut.split(text.replace(" ", SPACE)), most)
 
     def normal_bytes(self, text: str) -> bytes:
         """The bytes that a normal token of this text stands for."""
@@ -57,6 +52,12 @@ class SentencePieceEncoder:
             else:
                 result.extend(self._byte_id(byte) for byte in symbol.encode())
         return result
+
+    def _fewest(self, word: str) -> int:
+        """How many ids a word comes to at least: a character that is no token comes to one for each of its bytes."""
+        tokens = self._vocabulary.tokens
+        longest = longest_of((*tokens, *set(word)), word)
+        return -(-len(word) // longest)
 
     def _rank_of(self, text: str) -> float | None:
         identity = self._vocabulary.ids.get(text)

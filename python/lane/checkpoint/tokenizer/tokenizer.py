@@ -5,21 +5,22 @@ any text. Nothing is cached on disk: the tables are dictionaries built from the 
 wrong is a `CheckpointError`, a kind that is not known an `UnsupportedError`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 from lane.arguments import refuse, whole
-from lane.checkpoint.tokenizer.added import AddedToken, split_added
+from lane.checkpoint.tokenizer.added import AddedToken, Span, split_added
 from lane.checkpoint.tokenizer.bpe import BytePairEncoder
 from lane.checkpoint.tokenizer.metadata import Metadata, flag, string
+from lane.checkpoint.tokenizer.open_questions import open_questions, tokenless_merges
 from lane.checkpoint.tokenizer.pretokenizers import DEFAULT, find_pre_tokenizer
 from lane.checkpoint.tokenizer.sentencepiece import SentencePieceEncoder
 from lane.checkpoint.tokenizer.special import TokenType
 from lane.checkpoint.tokenizer.stream import TokenStream
 from lane.checkpoint.tokenizer.vocabulary import Vocabulary, read_vocabulary
-from lane.errors import CheckpointError, UnsupportedError, UsageError
+from lane.errors import CapacityError, CheckpointError, UnsupportedError, UsageError
 
 KINDS = ("gemma4", "gpt2", "llama")
 
@@ -30,10 +31,7 @@ _NOT_STRIPPING = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 
 
 class _Encoder(Protocol):
-    @property
-    def keeps_all(self) -> bool: ...
-
-    def encode(self, text: str, starts: bool) -> list[int]: ...
+    def encode(self, text: str, starts: bool, most: int | None) -> list[int]: ...
 
     def normal_bytes(self, text: str) -> bytes: ...
 
@@ -49,12 +47,22 @@ class Rules:
 
 
 class Tokenizer:
-    """`kind` is `tokenizer.ggml.model`, `pre` the pre-tokenizer's name, "" where the kind has none."""
+    """`kind` is `tokenizer.ggml.model`, `pre` the pre-tokenizer's name, "" where the kind has none. `warnings` say what
+    the file leaves open that may change results, and what is taken for it."""
 
-    def __init__(self, kind: str, pre: str, vocabulary: Vocabulary, encoder: _Encoder, rules: Rules) -> None:
+    def __init__(
+        self,
+        kind: str,
+        pre: str,
+        vocabulary: Vocabulary,
+        encoder: _Encoder,
+        rules: Rules,
+        warnings: Iterable[str] = (),
+    ) -> None:
         self.kind = kind
         self.pre = pre
         self.rules = rules
+        self.warnings = tuple(warnings)
         self._vocabulary = vocabulary
         self._encoder = encoder
 
@@ -88,33 +96,60 @@ class Tokenizer:
         return self._vocabulary.stop_ids
 
     @cached_property
-    def longest_bytes(self) -> int | None:
-        """The most bytes of a text that one id can stand for; None where some text may come to no id at all."""
-        if self.rules.strips or not self._encoder.keeps_all:
-            return None
+    def longest_bytes(self) -> int:
+        """The most bytes of a text that one id can stand for; what comes to no id at all is beside that."""
         return max(len(token.encode()) for token in self._vocabulary.tokens)
+
+    def prompt(
+        self, text: str, *, parse_special: bool = True, given: Sequence[Span] = (), most: int | None = None
+    ) -> list[int]:
+        """The ids of a text that is to be continued: with BOS as the file asks for it, which a text that begins with
+        it has already, and without EOS, which would end what is to go on.
+
+        `given` are the half-open spans that hold no control tokens, whatever is written there. `most` bounds the ids,
+        and with them the time: CapacityError for a text that comes to more, or that is of more bytes than as many ids
+        can stand for.
+        """
+        size = len(_text(text).encode("utf-8", "surrogatepass"))
+        if most is not None and size > most * self.longest_bytes:
+            raise CapacityError(
+                f"prompt: a text of {size} bytes, allowed {most * self.longest_bytes}, as many as {most} tokens (the "
+                "context) can stand for"
+            )
+        ids = self._ids(text, parse_special, given, most)
+        bos = self._vocabulary.bos_id
+        if self.rules.adds_bos and bos is not None and ids[:1] != [bos]:
+            ids.insert(0, bos)
+        if most is not None and len(ids) > most:
+            raise CapacityError(f"prompt: more than {most} tokens, allowed {most} (the context)")
+        return ids
 
     def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> list[int]:
         """The ids of `text`: with BOS and EOS as the file asks for them if `add_special`; with the text of control
         tokens read as those tokens if `parse_special`, else as any text. User-defined tokens are always read."""
-        if not isinstance(text, str):
-            refuse("tokenizer: the text", text, "a string")
+        ids = self._ids(_text(text), parse_special)
+        rules, vocabulary = self.rules, self._vocabulary
+        if add_special and rules.adds_bos and vocabulary.bos_id is not None:
+            ids.insert(0, vocabulary.bos_id)
+        if add_special and rules.adds_eos and vocabulary.eos_id is not None:
+            ids.append(vocabulary.eos_id)
+        return ids
+
+    def _ids(self, text: str, parse_special: bool, given: Sequence[Span] = (), most: int | None = None) -> list[int]:
+        """The ids of the text alone; where they are more than `most`, at least one more than that."""
         if not text.isascii():
             _check_unicode(text)
-        rules, vocabulary = self.rules, self._vocabulary
         ids: list[int] = []
-        if add_special and rules.adds_bos and vocabulary.bos_id is not None:
-            ids.append(vocabulary.bos_id)
         starts = True
-        for part in split_added(text, self._added, parse_special):
+        for part in split_added(text, self._added, parse_special, given, most):
+            if most is not None and len(ids) > most:
+                break
             if isinstance(part, int):
                 ids.append(part)
                 starts = True
             else:
-                ids.extend(self._encoder.encode(part, starts))
+                ids.extend(self._encoder.encode(part, starts, None if most is None else most - len(ids)))
                 starts = False
-        if add_special and rules.adds_eos and vocabulary.eos_id is not None:
-            ids.append(vocabulary.eos_id)
         return ids
 
     def decode(self, ids: Iterable[int], *, skip_special: bool = False) -> str:
@@ -172,7 +207,8 @@ def _sentencepiece(metadata: Metadata) -> Tokenizer:
     adds_space = flag(metadata, "tokenizer.ggml.add_space_prefix", True)
     encoder = SentencePieceEncoder(metadata, vocabulary, adds_space)
     rules = _rules(metadata, vocabulary, adds_bos=True, adds_space=adds_space)
-    return Tokenizer("llama", "", vocabulary, encoder, rules)
+    warnings = open_questions(metadata, "llama", vocabulary, rules.adds_bos)
+    return Tokenizer("llama", "", vocabulary, encoder, rules, warnings)
 
 
 def _byte_pair(metadata: Metadata, kind: str) -> Tokenizer:
@@ -184,7 +220,8 @@ def _byte_pair(metadata: Metadata, kind: str) -> Tokenizer:
     rules = _rules(metadata, vocabulary, adds_bos=row.adds_bos)
     if row.always_bos:
         rules = replace(rules, adds_bos=True)
-    return Tokenizer(kind, pre, vocabulary, encoder, rules)
+    warnings = open_questions(metadata, kind, vocabulary, rules.adds_bos)
+    return Tokenizer(kind, pre, vocabulary, encoder, rules, [*warnings, *tokenless_merges(encoder.tokenless)])
 
 
 def _rules(metadata: Metadata, vocabulary: Vocabulary, adds_bos: bool, adds_space: bool = False) -> Rules:
@@ -204,6 +241,12 @@ def _rules(metadata: Metadata, vocabulary: Vocabulary, adds_bos: bool, adds_spac
                 f"tokenizer: tokenizer.ggml.{role}_token_id is missing, allowed is an id since texts get that token"
             )
     return rules
+
+
+def _text(text: object) -> str:
+    if not isinstance(text, str):
+        refuse("tokenizer: the text", text, "a string")
+    return text
 
 
 def _check_unicode(text: str) -> None:

@@ -14,6 +14,9 @@ from lane.checkpoint.tokenizer.metadata import Metadata, numbers, strings, token
 from lane.checkpoint.tokenizer.special import TokenType, find_special
 from lane.errors import CheckpointError
 
+# What begins and ends texts in files that say no token's type.
+_ENDS = frozenset({"<s>", "</s>", "<|endoftext|>"})
+
 # How tokens that are not byte-level write a space.
 SPACE = "▁"
 
@@ -53,7 +56,8 @@ class Vocabulary:
 
 
 def read_vocabulary(metadata: Metadata, default_bos: int | None, default_eos: int | None) -> Vocabulary:
-    """The table, checked. The defaults are the ids that a file of this kind means when it names none."""
+    """The table, checked. The defaults are the ids that a file of this kind means when it names none, which hold where
+    such a token has that part: an ordinary one in its place ends nothing."""
     tokens = strings(metadata, _TOKENS)
     if "" in tokens:
         tokens = [token or f"[EMPTY_{i}]" for i, token in enumerate(tokens)]
@@ -61,14 +65,16 @@ def read_vocabulary(metadata: Metadata, default_bos: int | None, default_eos: in
     types = _types(metadata, tokens)
     bos_id = token_id(metadata, "tokenizer.ggml.bos_token_id", len(tokens))
     eos_id = token_id(metadata, "tokenizer.ggml.eos_token_id", len(tokens))
-    bos_id = _within(default_bos, len(tokens)) if bos_id is None else bos_id
-    eos_id = _within(default_eos, len(tokens)) if eos_id is None else eos_id
+    bos_id = _special(default_bos, tokens, types) if bos_id is None else bos_id
+    eos_id = _special(default_eos, tokens, types) if eos_id is None else eos_id
     roles, stop_ids = find_special(metadata, ids, types, eos_id)
     return Vocabulary(tokens, ids, types, bos_id, eos_id, roles, stop_ids)
 
 
-def _within(default: int | None, count: int) -> int | None:
-    return default if default is not None and default < count else None
+def _special(default: int | None, tokens: list[str], types: list[int]) -> int | None:
+    if default is None or default >= len(tokens):
+        return None
+    return default if types[default] == TokenType.CONTROL or tokens[default] in _ENDS else None
 
 
 def _index(tokens: list[str]) -> dict[str, int]:

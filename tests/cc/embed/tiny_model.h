@@ -1,0 +1,115 @@
+// A model small enough to be written by hand, as a checkpoint and a plan in a folder of the test's own: the logits of a
+// token are a row of one matrix plus a constant, and the best of row t is token (3 t + 1) mod 8.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cpp/embed/plan_file.h"
+#include "cpp/runtime/gguf.h"
+#include "lane_spec.h"
+#include "tests/cc/embed/plan_words.h"
+#include "tests/cc/runtime/gguf_bytes.h"
+
+namespace lane::embed {
+
+inline constexpr std::int64_t kVocab = 8, kContext = 40, kChunk = 4;
+inline constexpr std::int64_t kToken = 0, kPos = 64, kTokens = 128, kLogits = 192, kStateBytes = 256;
+inline constexpr std::int64_t kRowBytes = kVocab * 4;
+
+inline std::int32_t next_of(std::int32_t token) { return static_cast<std::int32_t>((3 * token + 1) % kVocab); }
+inline float weight(std::int32_t token, std::int32_t of) { return of == next_of(token) ? 2.0f : 0.125f * of; }
+inline constexpr float kBias = 0.5f;
+
+inline std::string tiny_checkpoint() {
+  GgufBytes file(1, 1);
+  file.key("general.architecture", GgufKind::kString).string("tiny");
+  file.tensor("next", {kVocab, kVocab}, 0, 0).data(0, 0);
+  for (std::int32_t t = 0; t < kVocab; ++t) {
+    for (std::int32_t of = 0; of < kVocab; ++of) file.number(weight(t, of));
+  }
+  return file.bytes();
+}
+
+// One form's buffers and launches.
+struct TinyForm {
+  std::vector<std::int64_t> table, records;
+
+  explicit TinyForm(std::int64_t rows) {
+    enum : std::int64_t { kMatrix, kIndex, kX, kLast, kBiases, kLogitsRow, kTokenOut, kPosition };
+    add(spec::Space::kMatrix, spec::Elem::kF32, kVocab * kVocab, 0);
+    add(spec::Space::kState, spec::Elem::kI32, rows, rows == 1 ? kToken : kTokens);
+    add(spec::Space::kArena, spec::Elem::kF32, rows * kVocab, 0);
+    add(spec::Space::kArena, spec::Elem::kF32, kVocab, (rows - 1) * kRowBytes);
+    add(spec::Space::kPool, spec::Elem::kF32, kVocab, 0);
+    add(spec::Space::kState, spec::Elem::kF32, kVocab, kLogits);
+    add(spec::Space::kState, spec::Elem::kI32, 1, kToken);
+    add(spec::Space::kState, spec::Elem::kI32, 1, kPos);
+    records = {spec::Gather::kKind, kMatrix, kIndex, kX, rows, kVocab, std::bit_cast<std::int64_t>(1.0)};
+    const std::int64_t add_op = 0;
+    records.insert(records.end(), {spec::Binary::kKind, add_op, kLast, kBiases, kLogitsRow, kVocab, kVocab, 0,  //
+                                   spec::ArgMax::kKind, kLogitsRow, kTokenOut, kPosition, kVocab, 1, rows});
+  }
+
+ private:
+  void add(spec::Space space, spec::Elem elem, std::int64_t length, std::int64_t plain) {
+    const std::size_t row = table.size();
+    table.resize(row + spec::kTableColumns, -1);
+    table[row + spec::kSpace] = static_cast<std::int64_t>(space);
+    table[row + spec::kElem] = static_cast<std::int64_t>(elem);
+    table[row + spec::kLength] = length;
+    table[row + spec::kPlain] = plain;
+  }
+};
+
+class TinyModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+    checkpoint_ = write("model.gguf", tiny_checkpoint());
+    plan_ = write_words("model.plan", PlanWords(plan()).words());
+  }
+
+  std::string write(const std::string& name, const std::string& bytes) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+
+  std::string write_words(const std::string& name, std::span<const std::int64_t> words) const {
+    return write(name, {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::int64_t)});
+  }
+
+  // Forms of one row and of a chunk. Its views are of the fixture.
+  Plan plan() const {
+    Plan plan{};
+    plan.numerics = static_cast<std::int64_t>(spec::Numerics::kPrecise);
+    plan.context = kContext;
+    plan.identity = GgufFile::open(checkpoint_).identity();
+    const auto head = static_cast<std::int64_t>(plan.identity.head_bytes[0]);
+    plan.matrices = {{0, kVocab, kVocab, {{0, head, 3 * kRowBytes, 3}, {0, head + 3 * kRowBytes, 5 * kRowBytes, 5}}}};
+    plan.pool_bytes = 64;
+    plan.constants = {{0, std::as_bytes(std::span(biases_))}};
+    plan.state_bytes = kStateBytes;
+    plan.io = {kToken, kTokens, kPos, kLogits, kVocab, {{kLogits, kRowBytes}}};
+    plan.forms = {{1, false, 1, kRowBytes, one_.table, one_.records},
+                  {kChunk, false, 1, kChunk * kRowBytes, chunk_.table, chunk_.records}};
+    return plan;
+  }
+
+  std::string folder_, checkpoint_, plan_;
+
+ private:
+  const TinyForm one_{1}, chunk_{kChunk};
+  const std::vector<float> biases_ = std::vector<float>(kVocab, kBias);
+};
+
+}  // namespace lane::embed

@@ -1,7 +1,7 @@
 // Enters: a form's buffer table and, launch by launch, the fields that name buffers. Leaves: operands, with every
-// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches and needs beside them;
-// the rules that positions and indices must keep at run time. What breaks a rule is refused: launch number, kind, operand, the
-// value found, the value allowed.
+// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches and needs
+// beside them; the rules that positions and indices must keep at run time. What breaks a rule is refused: launch
+// number, kind, operand, the value found, the value allowed.
 #pragma once
 
 #include <cstdint>

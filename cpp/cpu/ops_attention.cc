@@ -34,7 +34,8 @@ struct Bound {
 class RowsOp final : public Op {
  public:
   RowsOp(const Bound& bound, Binder& b)
-      : bound_(bound), rows_{bound.args.rows, std::clamp<std::int64_t>(kTaskQueries / bound.args.group, 1, spec::kCpuTaskRows)} {
+      : bound_(bound),
+        rows_{bound.args.rows, std::clamp<std::int64_t>(kTaskQueries / bound.args.group, 1, spec::kCpuTaskRows)} {
     b.thread_scratch(b.kernels().attention_scratch(bound.args, rows_.each));
   }
 

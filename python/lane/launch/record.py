@@ -242,7 +242,9 @@ class Dest(Record):
         within = unit_places(Units(1, units.per_row, units.width), 0, self.every or units.width, self.offset)
         first = [self.row] if self.index is None else memory.plain(self.index).tolist()
         rows = np.arange(units.rows, dtype=np.int64)
-        starts = np.array(first[: units.rows]) * self.pitch + rows * self.seq if self.seq else (first[0] + rows) * self.pitch
+        starts = (
+            np.array(first[: units.rows]) * self.pitch + rows * self.seq if self.seq else (first[0] + rows) * self.pitch
+        )
         return starts[:, None, None] + within
 
     def extent(self, units: Units) -> Extent | None:
@@ -285,7 +287,7 @@ class Launch(Record, ABC):
 
     @abstractmethod
     def operations(self, position: int | None = None) -> int:
-        """Arithmetic operations done (a multiply-add counts as two) by a step at `position` (none: the last that fits)."""
+        """Arithmetic operations (a multiply-add counts as two) of a step at `position` (none: the last that fits)."""
 
     def extent(self, field: str, of: Record) -> Extent | None:
         """The elements touched of the tensor that `field` of `of` (the launch, or a record in it) names; none: all."""

@@ -1,7 +1,7 @@
 """What a schedule's launches have for themselves on a CPU of so many threads.
 
-Enters: a schedule, the CPU's numbers. Leaves: the same schedule with its launches' scratch as arrays, and the bytes that
-each thread needs besides. The kernels say how much (`cpp/cpu/measure.h`), bound to arrays that lie nowhere yet.
+Enters: a schedule, the CPU's numbers. Leaves: the same schedule with its launches' scratch as arrays, and the bytes
+that each thread needs besides. The kernels say how much (`cpp/cpu/measure.h`), bound to arrays that lie nowhere yet.
 """
 
 from __future__ import annotations

@@ -98,7 +98,9 @@ def projections(
 ) -> Iterator[Rate]:
     """A projection by a matrix of random blocks, at every row count."""
     rows, cols = shape
-    data = np.random.default_rng(0).integers(0, 64, rows * format.bytes_of(cols), np.uint8)  # no f16 field of these is infinite
+    data = np.random.default_rng(0).integers(
+        0, 64, rows * format.bytes_of(cols), np.uint8
+    )  # no f16 field of these is infinite
     int8 = format.block_elems > 1 and numerics is not Numerics.PRECISE
     bench = Bench((cols + rows) * max(ROWS) * 8, threads, numerics, isa)
     matrix = bench.matrix(format, data, rows, cols)

@@ -30,7 +30,19 @@ from lane.plan.step_plan import DEFAULT_STEP, PlanOptions, choose_streams, lower
 from lane.plan.workspace import CpuNumbers, cpu_workspace
 from lane.schedule.schedule import schedule_linked
 
-PASSES = ("step", "verify", "link", "schedule", "scratch", "streams", "arena", "check", "pool", "residence", "placement")
+PASSES = (
+    "step",
+    "verify",
+    "link",
+    "schedule",
+    "scratch",
+    "streams",
+    "arena",
+    "check",
+    "pool",
+    "residence",
+    "placement",
+)
 
 Watch = Callable[[str], AbstractContextManager[object]]  # is given each pass's name, and entered while it runs
 

@@ -6,7 +6,6 @@ of its own, step-local arrays in one arena of the largest form's size.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -235,7 +234,9 @@ class CpuSequence:
         form = self._device.plan.form(key)
         buffer, place = form.schedule.buffers[name], form.places[name]
         if place.space is Space.MATRIX or component not in place.offsets:
-            raise DeviceError(f"cpu: '{name}' has no array '{component.value}' to read or write, allowed an array it has")
+            raise DeviceError(
+                f"cpu: '{name}' has no array '{component.value}' to read or write, allowed an array it has"
+            )
         dtype = np.int32 if buffer.elem is Elem.I32 else _DTYPES.get(component, np.float32)
         return place.space, place.offsets[component], array_bytes(buffer, component), dtype
 

@@ -278,4 +278,6 @@ class Attention(Launch):
         q = read_units(memory, split.q, Units(self.rows, self.heads, split.width), split.part)[row : row + rows]
         begin = row * (self.seq or 0) + split.koff
         places = unit_places(Units(self.len, 1, split.width), split.kstride, 0, begin)[:, 0]
-        return SplitPart(q.reshape(rows, self._kv_heads, self.group, -1), memory.plain(split.k)[places].astype(np.float64))
+        return SplitPart(
+            q.reshape(rows, self._kv_heads, self.group, -1), memory.plain(split.k)[places].astype(np.float64)
+        )

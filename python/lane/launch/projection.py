@@ -16,7 +16,6 @@ from lane.launch.fields import (
     ReadQuant,
     Region,
     Units,
-    Write,
     WriteQuant,
 )
 from lane.launch.meaning.elementwise import UnaryOp, gated

@@ -242,7 +242,9 @@ class Dest(Record):
         within = unit_places(Units(1, units.per_row, units.width), 0, self.every or units.width, self.offset)
         first = [self.row] if self.index is None else memory.plain(self.index).tolist()
         rows = np.arange(units.rows, dtype=np.int64)
-        starts = np.array(first[: units.rows]) * self.pitch + rows * self.seq if self.seq else (first[0] + rows) * self.pitch
+        starts = (
+            np.array(first[: units.rows]) * self.pitch + rows * self.seq if self.seq else (first[0] + rows) * self.pitch
+        )
         return starts[:, None, None] + within
 
     def extent(self, units: Units) -> Extent | None:

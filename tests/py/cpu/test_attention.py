@@ -194,7 +194,9 @@ def test_the_span_follows_the_position() -> None:
     case = attention(shape, np.random.default_rng(4))
     device = Device(case, threads=2)
     for start in (200, 0, 63, 64, 129, 5):
-        device.program.write(POOL, device.offsets["pos", Component.PLAIN][0], np.array([start], np.int32).view(np.uint8))
+        device.program.write(
+            POOL, device.offsets["pos", Component.PLAIN][0], np.array([start], np.int32).view(np.uint8)
+        )
         found = device.run()["out"]
         moved = Case(case.launches, {**case.arrays, "pos": np.array([start], np.int32)})
         np.testing.assert_array_equal(bits(found), bits(run_device(moved)["out"]))

@@ -63,7 +63,11 @@ def _compare(numerics: Numerics, cpu: Session, reference: Session, key: FormKey)
         accesses = list(item.launch.accesses())
         for access in accesses:
             buffer = form.schedule.buffers[access.name]
-            if access.storage is Storage.PLAIN and access.mode is Mode.READ and buffer.fill.value in ("computed", "alias"):
+            if (
+                access.storage is Storage.PLAIN
+                and access.mode is Mode.READ
+                and buffer.fill.value in ("computed", "alias")
+            ):
                 cpu.device.write(key, access.name, reference.device.read(key, access.name))
         cpu.device.run_launches(key, number, number + 1)
         reference.device.run_launches(key, number, number + 1)

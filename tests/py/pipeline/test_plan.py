@@ -114,7 +114,10 @@ def _moved(name: str, by: Callable[[Plan], int], component: Component = Componen
         (_moved("pos", lambda plan: plan.state.total_bytes), r"of the state, allowed 0 to"),
         (_moved("pos", lambda plan: -(1 << 20)), r"of the state, allowed 0 to"),
         (_moved("blk.0.attn_norm.weight", lambda plan: plan.pool.total_bytes), r"of the pool, allowed 0 to"),
-        (_moved("blk.0.attn_q.weight", lambda plan: 1, Component.MATRIX), r"found matrix number \d+, allowed that of its"),
+        (
+            _moved("blk.0.attn_q.weight", lambda plan: 1, Component.MATRIX),
+            r"found matrix number \d+, allowed that of its",
+        ),
         (_moved("blk.0.attn_q.weight", lambda plan: 1000, Component.MATRIX), r"found matrix number 10\d\d"),
         (lambda plan, form: {"embed": Place(Space.ARENA, {})}, "found no bytes of its plain"),
         (

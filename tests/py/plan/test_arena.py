@@ -44,7 +44,9 @@ def replay(s: Schedule, plan: ArenaPlan) -> None:
                 cells = owner[first : first - (-size_bytes // ALIGNMENT_BYTES)]
                 own = numbers.setdefault((buffer.name, component), len(numbers))
                 if access.mode in (Mode.READ, Mode.UPDATE):
-                    assert (cells == own).all(), f"launch {number} '{item.launch}' reads '{buffer.name}' {component.value}"
+                    assert (cells == own).all(), (
+                        f"launch {number} '{item.launch}' reads '{buffer.name}' {component.value}"
+                    )
                 else:
                     cells[:] = own
 

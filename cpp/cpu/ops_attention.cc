@@ -153,7 +153,9 @@ std::unique_ptr<Op> bind_launch(const spec::Attention& launch, Binder& binder) {
   const Bound bound = bind_operands(launch, binder);
   if (binder.precise()) return std::make_unique<PreciseOp>(bound, binder);
   const bool idle = launch.rows * bound.kv_heads() < 4 * binder.threads();
-  if (binder.threads() > 1 && launch.rows <= kSplitRows && idle) return std::make_unique<SplitOp>(bound, binder);
+  // A plan made for fewer threads has no scratch for it: then, to the same bits, some of these stay idle.
+  const bool split = binder.threads() > 1 && launch.rows <= kSplitRows && idle && binder.has_scratch();
+  if (split) return std::make_unique<SplitOp>(bound, binder);
   return std::make_unique<RowsOp>(bound, binder);
 }
 

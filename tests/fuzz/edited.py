@@ -62,7 +62,13 @@ OWN_KEYS = (
     "rope.scaling.factor", "rope.scaling.attn_factor", "rope.scaling.original_context_length",
     "rope.scaling.finetuned", "rope.scaling.yarn_ext_factor", "rope.scaling.yarn_attn_factor",
     "rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "expert_count", "expert_used_count",
-    "embedding_scale", "residual_scale", "logit_scale", "pooling_type",
+    "embedding_scale", "residual_scale", "logit_scale", "pooling_type", "nextn_predict_layers",
+    "expert_feed_forward_length", "expert_shared_feed_forward_length", "expert_shared_count", "expert_group_count",
+    "expert_group_used_count", "expert_gating_func", "expert_weights_scale", "expert_weights_norm",
+    "leading_dense_block_count", "full_attention_interval", "attention.recurrent_layers", "ssm.conv_kernel",
+    "ssm.state_size", "ssm.group_count", "ssm.time_step_rank", "ssm.inner_size", "shortconv.l_cache",
+    "attention.q_lora_rank", "attention.kv_lora_rank", "attention.key_length_mla", "attention.value_length_mla",
+    "rope.scaling.yarn_log_multiplier", "rope.dimension_sections",
 )  # fmt: skip
 TOKENIZER_KEYS = (
     "model", "pre", "tokens", "token_type", "scores", "merges", "bos_token_id", "eos_token_id", "eot_token_id",
@@ -249,6 +255,8 @@ def _entry(key: str, value: Value) -> Entry:
         return scalar(key, "bool", value)
     if isinstance(value, float):
         return scalar(key, "f32", value)
+    if isinstance(value, list):
+        return array(key, "u32", value)
     assert isinstance(value, int)
     return scalar(key, "u32", value)
 

@@ -108,10 +108,7 @@ class CpuDevice:
             raise type(error)(f"cpu: tensor '{rows.runs[0].tensor}' ({rows.format}): {error}") from None
 
     def _add_form(self, form: FormPlan) -> int:
-        index = {name: i for i, name in enumerate(form.schedule.buffers)}
-        launches = ((item.launch, next(iter(item.scratch), None)) for item in form.schedule.executed())
-        words = launch_words(launches, index.__getitem__)
-        return int(self.program.add_form(table(form), np.array(words, np.int64), form.arena.total_bytes))
+        return int(self.program.add_form(table(form), records(form), form.arena.total_bytes))
 
 
 class CpuSequence:
@@ -280,6 +277,13 @@ def table(form: FormPlan) -> Words:
         place = form.places[name]
         rows.append(buffer_row(place.space, buffer.elem, buffer.elems, place.offsets))
     return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
+
+
+def records(form: FormPlan) -> Words:
+    """Each launch's kind, scratch and record, one after the other, as `lane.launch.words` lays them out."""
+    index = {name: i for i, name in enumerate(form.schedule.buffers)}
+    launches = ((item.launch, next(iter(item.scratch), None)) for item in form.schedule.executed())
+    return np.array(launch_words(launches, index.__getitem__), np.int64)
 
 
 def _check_memory(plan: Plan) -> None:

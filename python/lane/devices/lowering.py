@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from lane.checkpoint.gguf import Checkpoint
-from lane.devices.cpu import table
-from lane.devices.image import Image, ImageConstant, ImageForm, ImageIo, ImageMatrix, ImagePart, ImageRun, Words
+from lane.devices.cpu import records, table
+from lane.devices.device import DeviceError
+from lane.devices.image import Image, ImageConstant, ImageForm, ImageIo, ImageMatrix, ImagePart, ImageRun
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
 from lane.launch.record import Numerics
-from lane.launch.registry import KIND_NUMBER
 from lane.launch.spec import spec_hash
 from lane.plan.plan import FormPlan, Plan
 from lane.plan.pool import CHUNK_TOKENS, PoolPart
@@ -23,7 +23,9 @@ from lane.schedule.buffers import Fill
 
 
 def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
-    """The image of all forms of a plan."""
+    """The image of all forms of a plan, which was made for a CPU; it may run on fewer threads, or on more."""
+    if plan.cpu is None:
+        raise DeviceError("cpu: a plan without the scratch of its launches, allowed one made for a CPU")
     identity = checkpoint.identity()
     io = plan.decode.schedule.io
     return Image(
@@ -44,31 +46,20 @@ def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
 
 
 def _matrix(checkpoint: Checkpoint, rows: Rows) -> ImageMatrix:
-    format = format_named(rows.format)
-    row_bytes = rows.cols // format.block_elems * format.block_bytes
     runs = []
     for run in rows.runs:
         tensor = checkpoint.tensors[run.tensor]
-        start = checkpoint.file.data_offsets[tensor.part] + tensor.offset + run.first * row_bytes
-        runs.append(ImageRun(tensor.part, start, run.rows * row_bytes, run.rows))
-    return ImageMatrix(format.type_id, rows.rows, rows.cols, tuple(runs))
+        start = checkpoint.file.data_offsets[tensor.part] + tensor.offset + run.first * rows.row_bytes
+        runs.append(ImageRun(tensor.part, start, run.rows * rows.row_bytes, run.rows))
+    return ImageMatrix(format_named(rows.format).type_id, rows.rows, rows.cols, tuple(runs))
 
 
 def _constant(part: PoolPart) -> ImageConstant:
-    placement = part.buffer.tensor.placement
-    assert isinstance(placement, Values)
+    placement = None if part.buffer.tensor is None else part.buffer.tensor.placement
+    assert isinstance(placement, Values), f"'{part.buffer}' has no values"
     return ImageConstant(part.offset_bytes, np.ascontiguousarray(placement.array, np.float32))
 
 
 def _form(form: FormPlan) -> ImageForm:
     key = form.key
     return ImageForm(key.rows, key.head is Head.ALL, key.sequences, form.arena.total_bytes, table(form), records(form))
-
-
-def records(form: FormPlan) -> Words:
-    """Each launch's kind and record, one after the other."""
-    index = {name: i for i, name in enumerate(form.schedule.buffers)}
-    words: list[int] = []
-    for item in form.schedule.executed():
-        words += [KIND_NUMBER[type(item.launch)], *item.launch.encode(index.__getitem__)]
-    return np.array(words, np.int64)

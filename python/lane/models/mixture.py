@@ -19,6 +19,9 @@ from lane.models.step import StepBuilder
 # The file's numbers for how logits become scores.
 GATING: Mapping[int, RouterScore] = {1: RouterScore.SOFTMAX, 2: RouterScore.SIGMOID}
 
+# Scores that sum to a group's: DeepSeek V2 (arXiv:2405.04434) takes the best one, V3 (arXiv:2412.19437) the best two.
+GROUP_BEST: Mapping[RouterScore, int] = {RouterScore.SOFTMAX: 1, RouterScore.SIGMOID: 2}
+
 
 @dataclass(frozen=True)
 class Experts(Part):
@@ -103,7 +106,7 @@ def _read_router(hparams: Hparams, score: RouterScore, renormalise: bool) -> Rou
         used <= left, f"expert_used_count is {used}, allowed at most {left}, the experts of the groups used"
     )
     scale = hparams.number("expert_weights_scale", 1.0, low=1e-6, high=1e6)
-    return Router(score, experts, used, renormalise, scale, groups, groups_used)
+    return Router(score, experts, used, renormalise, scale, groups, groups_used, GROUP_BEST[score])
 
 
 def mixture_ffn(b: StepBuilder, experts: Experts | None, act: UnaryOp = UnaryOp.SILU) -> Block:

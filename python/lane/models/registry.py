@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lane.models.architecture import Architecture
+from lane.models.deepseek2 import DEEPSEEK2
 from lane.models.gemma import GEMMA
 from lane.models.gemma2 import GEMMA2
 from lane.models.gemma3 import GEMMA3
@@ -16,6 +17,7 @@ from lane.models.lfm2 import LFM2
 from lane.models.lfm2moe import LFM2MOE
 from lane.models.llama import LLAMA
 from lane.models.minicpm import MINICPM
+from lane.models.minicpm3 import MINICPM3
 from lane.models.olmo2 import OLMO2
 from lane.models.olmoe import OLMOE
 from lane.models.phi3 import PHI3
@@ -53,4 +55,6 @@ ARCHITECTURES: tuple[Architecture[Any], ...] = (
     QWEN35MOE,
     LFM2,
     LFM2MOE,
+    DEEPSEEK2,
+    MINICPM3,
 )

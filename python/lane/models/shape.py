@@ -100,13 +100,11 @@ def read_shape(
     *,
     fewest_kv_heads: int = 1,
     fewest_ff: int = 1,
-    rotated: int | None = None,
 ) -> DenseShape:
     """Reads and cross-checks the common keys.
 
     `fewest_kv_heads` is 0 where layers without attention say so by it, `fewest_ff` where the feed-forward length may be
-    of no layer and then need not be there. `rotated` values of a head turn where the file does not say how many
-    (default: all).
+    of no layer and then need not be there.
     """
     blocks = hparams.count("block_count", high=MAX_LAYERS)
     unused = hparams.count("nextn_predict_layers", 0, low=0)
@@ -125,9 +123,9 @@ def read_shape(
         )
     hd = hparams.count("attention.key_length", embd // heads[0], high=MAX_HEAD)
     vd = hparams.count("attention.value_length", embd // heads[0], high=MAX_HEAD)
-    turned = hparams.count("rope.dimension_count", hd if rotated is None else rotated)
+    rotated = hparams.count("rope.dimension_count", hd)
     hparams.require(
-        turned <= hd and turned % 2 == 0, f"rope.dimension_count is {turned}, allowed an even number up to {hd}"
+        rotated <= hd and rotated % 2 == 0, f"rope.dimension_count is {rotated}, allowed an even number up to {hd}"
     )
     layers = blocks - unused
     no_ff = (0,) * blocks if fewest_ff == 0 else None
@@ -140,7 +138,7 @@ def read_shape(
         kv_heads=kv_heads[:layers],
         hd=hd,
         vd=vd,
-        rotated=turned,
+        rotated=rotated,
         eps=hparams.number(eps_key, low=0.0, high=1.0),
         vocab=hparams.vocab,
         unused_layers=unused,

@@ -68,6 +68,16 @@ class Constants:
             self._made[key] = Tensor(key, rows, cols, Role.CONSTANT, placement=placement)
         return self._made[key]
 
+    def parts_of(self, name: str, every: int, first: int, rows: int) -> Tensor:
+        """Of every group of `every` rows of a tensor, `rows` rows from `first` on, as a matrix of its own."""
+        key = f"{name}[{first}:{first + rows} of {every}]"
+        if key not in self._made:
+            cols, height = self._matrix_shape(name)
+            runs = tuple(Run(name, at + first, rows) for at in range(0, height, every))
+            placement = Rows(self.source.format(name), rows * len(runs), cols, runs)
+            self._made[key] = Tensor(key, placement.rows, cols, Role.CONSTANT, placement=placement)
+        return self._made[key]
+
     def vector(self, name: str) -> Tensor:
         """A tensor of one row as f32 values."""
         if name not in self._made:
@@ -160,6 +170,10 @@ class StepBuilder(GraphBuilder):
     def matrix_rows(self, name: str, first: int, rows: int) -> str:
         """Consecutive rows of a checkpoint matrix."""
         return self.tensor(self.constants.rows_of(name, first, rows))
+
+    def matrix_parts(self, name: str, every: int, first: int, rows: int) -> str:
+        """The same rows of every group of rows of a checkpoint matrix."""
+        return self.tensor(self.constants.parts_of(name, every, first, rows))
 
     def vector(self, name: str) -> str:
         """A checkpoint vector by its tensor name."""

@@ -12,7 +12,7 @@ from tests.py.support.goldens import check_golden
 from tests.py.support.graphs import Step, matrix
 
 
-@pytest.mark.parametrize("name", ["llama", "gemma3"])
+@pytest.mark.parametrize("name", ["llama", "gemma3", "gpt_oss", "deepseek_v3", "qwen3_5_moe", "lfm2"])
 @pytest.mark.parametrize(("form", "rows", "head"), [("decode", 1, Head.LAST), ("chunk", 16, Head.LAST)])
 def test_golden(name: str, form: str, rows: int, head: Head) -> None:
     check_golden(f"graph/{name}.{form}.txt", dump(BY_NAME[name].model(context=64).step(rows, head)))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lane.graph.graph import Head
-from lane.graph.ops import Attention, Gather, Rotate, Scale
+from lane.graph.ops import Attention, Gather, Moe, Rotate, Scale
 from lane.graph.ops.base import Array, Op
 from lane.graph.reference import Reference
 from lane.graph.tensor import Role
 from lane.launch.meaning.attention import RopeLayout
+from lane.launch.meaning.mixture import Router, RouterScore
 from lane.models.architecture import TensorRow
 from lane.models.recognise import Model
 from lane.models.registry import ARCHITECTURES
@@ -90,7 +92,7 @@ def test_layers_that_predict_further_tokens_are_not_run(tmp_path: Path) -> None:
 
 # --- what sets families apart -----------------------------------------------------------------------------------------
 
-INTERLEAVED = {"llama", "mixtral", "smollm3", "granite", "minicpm", "granitemoe"}
+INTERLEAVED = {"llama", "mixtral", "smollm3", "granite", "minicpm", "granitemoe", "deepseek2", "deepseek2 lite"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,7 +102,7 @@ def test_pair_layouts(name: str, tmp_path: Path) -> None:
 
 
 def rotated_layers(model: Model) -> list[int]:
-    return [int(op.out.split(".")[1]) for op in ops(model, Rotate) if "attn_q" in op.written()[0]]
+    return [int(op.written()[0].split(".")[1]) for op in ops(model, Rotate) if "attn_q" in op.written()[0]]
 
 
 def windows(model: Model) -> list[int]:
@@ -142,6 +144,44 @@ def test_gemma_scales_embeddings_by_the_root_of_the_width(name: str, tmp_path: P
     assert [op.scale for op in gathers if isinstance(op, Gather)] == [32**0.5]
 
 
+def routers(model: Model) -> list[Router]:
+    return [op.router for op in ops(model, Moe) if isinstance(op, Moe)]
+
+
+def test_routers(tmp_path: Path) -> None:
+    softmax, sigmoid = RouterScore.SOFTMAX, RouterScore.SIGMOID
+    for name, wanted in (
+        ("mixtral", Router(softmax, 4, 2, renormalise=True, group_best=1)),
+        ("qwen2moe", Router(softmax, 4, 2, renormalise=False, group_best=1)),
+        ("qwen3moe", Router(softmax, 4, 2, renormalise=True, group_best=1)),
+        ("olmoe", Router(softmax, 4, 2, renormalise=False, group_best=1)),
+        ("lfm2moe", Router(sigmoid, 4, 2, renormalise=True)),
+        ("deepseek2", Router(softmax, 4, 2, renormalise=False, group_best=1)),
+    ):
+        assert set(routers(tiny(name).recognise(tmp_path))) == {wanted}
+    own = {"expert_gating_func": 2, "expert_weights_norm": True, "expert_weights_scale": 2.5}
+    grouped = tiny("deepseek2", **own, expert_group_count=2, expert_group_used_count=1)
+    assert set(routers(grouped.recognise(tmp_path))) == {Router(sigmoid, 4, 2, True, 2.5, 2, 1)}
+
+
+def test_leading_layers_are_dense(tmp_path: Path) -> None:
+    model = tiny("glm4moe", block_count=4, leading_dense_block_count=2).recognise(tmp_path)
+    mixed = [op.out for op in ops(model, Moe) if isinstance(op, Moe)]
+    assert mixed == ["blk.2.ffn_mixed", "blk.3.ffn_mixed"]
+
+
+def test_deepseek2_scales_scores_by_yarn_and_not_the_rotation(tmp_path: Path) -> None:
+    """The multiplier is stored times 0.1: √(1 / width)·(1 + m·ln(factor))²; cos and sin stay as they are."""
+    yarn = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 16}
+    made = tiny("deepseek2")
+    made.metadata.update(yarn | {"rope.scaling.yarn_log_multiplier": 0.07})
+    model = made.recognise(tmp_path)
+    scales = [op.scale for op in ops(model, Attention) if isinstance(op, Attention)]
+    assert scales == pytest.approx([12**-0.5 * (1 + 0.07 * math.log(4.0)) ** 2] * 2, rel=1e-6)
+    cos = model.step(1).tensors["rope.cos"].placement.array  # type: ignore[union-attr]
+    assert cos[0].tolist() == [1.0, 1.0]
+
+
 def test_windows(tmp_path: Path) -> None:
     assert windows(tiny("gemma2", block_count=4).recognise(tmp_path)) == [4096, 0, 4096, 0]
     own = tiny("gemma2", block_count=4, attention__sliding_window=8)
@@ -162,7 +202,8 @@ def states(model: Model) -> dict[str, tuple[int, int]]:
 
 
 def test_carried_state_is_of_the_layer_s_kind(tmp_path: Path) -> None:
-    """Caches of one row a position, rings of one row a tap, memories of a matrix a head."""
+    """Caches of a row a position (latent attention: one for all heads), rings of a row a tap, memories of a matrix a
+    head."""
     assert states(tiny("qwen35").recognise(tmp_path)) == {
         "blk.0.conv_ring": (4, 64),
         "blk.0.memory": (4, 64),
@@ -174,6 +215,10 @@ def test_carried_state_is_of_the_layer_s_kind(tmp_path: Path) -> None:
         "blk.1.k_cache": (64, 16),
         "blk.1.v_cache": (64, 16),
         "blk.2.shortconv.ring": (3, 32),
+    }
+    assert states(tiny("minicpm3").recognise(tmp_path)) == {
+        "blk.0.latent_cache": (64, 20),
+        "blk.1.latent_cache": (64, 20),
     }
 
 

@@ -233,6 +233,9 @@ CONTRADICTIONS: tuple[tuple[str, dict[str, Value], str], ...] = (
     ("lfm2", {"attention.head_count_kv": [0, 2, 2]}, "tensor 'blk.2.attn_q.weight': not in the file"),
     ("lfm2moe", {"expert_weights_norm": False}, "expert_weights_norm is False, allowed True"),
     ("llama", {"attention.head_count_kv": 0}, "'llama.attention.head_count_kv': found 0, allowed a whole number"),
+    ("deepseek2", {"rope.dimension_count": 12}, "rope.dimension_count is 12, allowed less than a head's 12 values"),
+    ("deepseek2", {"attention.head_count": [4, 2]}, "attention.head_count is [4, 2], allowed one number"),
+    ("deepseek2", {"attention.kv_lora_rank": 8}, "tensor 'blk.0.attn_kv_a_mqa.weight': found shape [32, 20], allowed"),
     ("llama", {"nextn_predict_layers": 2}, "nextn_predict_layers is 2, allowed fewer than block_count, 2"),
     ("llama", {"rope.scaling.type": 3}, "'llama.rope.scaling.type': found 3, allowed a string"),
 )
@@ -259,6 +262,7 @@ NOT_RUN: tuple[tuple[str, str, Value], ...] = (
     ("smollm3", "attention.scale", 0.5),
     ("gemma3", "rope.scaling.attn_factor", 1.3),
     ("olmo2", "rope.freq_base_swa", 500.0),
+    ("deepseek2", "rope.scaling.attn_factor", 1.3),
 )
 
 
@@ -331,6 +335,16 @@ def test_a_yarn_of_another_kind(key: str, value: float, tmp_path: Path) -> None:
     error = refused(made, tmp_path)
     assert isinstance(error, UnsupportedError)
     assert f"'llama.rope.scaling.{key}': found {value}" in str(error)
+
+
+def test_deepseek2_under_yarn_says_how_scores_are_scaled(tmp_path: Path) -> None:
+    made = tiny("deepseek2")
+    made.metadata.update(YARN)
+    error = refused(made, tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert "'deepseek2.rope.scaling.yarn_log_multiplier': found none" in str(error)
+    made.metadata["rope.scaling.yarn_log_multiplier"] = 0.1
+    made.recognise(tmp_path).step(1)
 
 
 HARMLESS: tuple[tuple[str, dict[str, Value]], ...] = (

@@ -43,6 +43,12 @@ DELTA: Mapping[str, Value] = {
     "ssm.inner_size": 32,
 }
 
+LATENT: Mapping[str, Value] = {
+    "attention.q_lora_rank": 24,
+    "attention.kv_lora_rank": 16,
+    "rope.dimension_count": 4,
+}
+
 CONVOLUTION: Mapping[str, Value] = {"attention.head_count_kv": [0, 2, 0], "block_count": 3, "shortconv.l_cache": 3}
 
 OWN: Mapping[str, Mapping[str, Value]] = {
@@ -68,6 +74,18 @@ OWN: Mapping[str, Mapping[str, Value]] = {
         "expert_weights_norm": True,
         "rope.dimension_count": 4,
     },
+    "deepseek2": {
+        **RMS,
+        **EXPERTS,
+        **LATENT,
+        "attention.head_count_kv": 1,
+        "attention.key_length": 20,
+        "attention.key_length_mla": 12,
+        "attention.value_length_mla": 6,
+        "leading_dense_block_count": 1,
+        "expert_shared_count": 2,
+    },
+    "minicpm3": {**RMS, **LATENT},
     "qwen3next": {**RMS, **EXPERTS, **DELTA, "expert_shared_feed_forward_length": 40},
     "qwen35": {**RMS, **DELTA, "rope.dimension_sections": [1, 1, 0, 0]},
     "qwen35moe": {**RMS, **EXPERTS, **DELTA, "expert_shared_feed_forward_length": 40},
@@ -78,6 +96,7 @@ OWN: Mapping[str, Mapping[str, Value]] = {
 # Architectures with a second shape of files: a name for it, the architecture, its metadata.
 SECOND: Mapping[str, tuple[str, Mapping[str, Value]]] = {
     "mixtral": ("llama", {**RMS, "expert_count": 4, "expert_used_count": 2}),
+    "deepseek2 lite": ("deepseek2", {k: v for k, v in OWN["deepseek2"].items() if k != "attention.q_lora_rank"}),
 }
 
 BY_NAME: Mapping[str, Architecture[Any]] = {a.name: a for a in ARCHITECTURES}

@@ -129,6 +129,7 @@ GRAPHS = tuple(
     for name in (
         *("mixtral", "qwen2_moe", "qwen3_moe", "qwen3_moe_odd", "olmoe", "granitemoe", "gpt_oss", "gpt_oss_odd"),
         *("glm4_moe", "qwen3_next", "qwen3_next_odd", "qwen3_5", "qwen3_5_moe", "lfm2", "lfm2_moe"),
+        *("deepseek_v2", "deepseek_v3", "minicpm3"),
     )
 )
 

@@ -39,6 +39,13 @@ class Router:
     groups_used: int = 1
     group_best: int = 2
 
+    def __str__(self) -> str:
+        said = [f"{self.k}/{self.experts}"]
+        said += ["renormalised"] if self.renormalise else []
+        said += [f"scale={self.scale:.9g}"] if self.scale != 1.0 else []
+        said += [f"groups={self.groups_used}/{self.groups}by{self.group_best}"] if self.groups > 1 else []
+        return f"{self.score.value}({','.join(said)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Clamp:
@@ -46,6 +53,9 @@ class Clamp:
 
     limit: float
     slope: float
+
+    def __str__(self) -> str:
+        return f"({self.limit:.9g},{self.slope:.9g})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@
 #define LANE_CPU_KINDS(X)                \
   X(Gather, "scale")                     \
   X(View)                                \
-  X(SetRow, "index")                     \
+  X(SetRow, "index", "row")              \
   X(Slice)                               \
   X(Norm, "w", "bias", "out", "centre")  \
   X(Quant)                               \

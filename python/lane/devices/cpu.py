@@ -22,6 +22,7 @@ from lane.launch.record import F32, Launch, Numerics
 from lane.launch.spec import spec_hash
 from lane.launch.table import Elem, Space
 from lane.limits import require_memory
+from lane.plan.cpu_target import CpuTarget
 from lane.plan.plan import FormKey, FormPlan, Plan
 from lane.plan.pool import CHUNK_TOKENS
 from lane.plan.step import array_bytes
@@ -45,13 +46,13 @@ class CpuDevice:
                 f"cpu: the extension was built for launch records {_core.spec_hash()}, "
                 f"lane's are {spec_hash()}: rebuild it"
             )
-        if plan.cpu is None:
-            raise DeviceError("cpu: a plan without the scratch of its launches, allowed one made for a CPU")
+        if not isinstance(plan.target, CpuTarget):
+            raise DeviceError(f"cpu: a plan made for {plan.target}, allowed one made for a CPU")
         _check_memory(plan)
         self.checkpoint = checkpoint
         self.plan = plan
-        self.threads = plan.cpu.threads
-        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), plan.cpu.isa)
+        self.threads = plan.target.threads
+        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), plan.target.isa)
         self.forms: dict[FormKey, int] = {}
         self.open_sequences = 0
         self._constants = 0  # of the pool's parts, how many are filled

@@ -208,7 +208,8 @@ void bind_cpu(nb::module_& m) {
           },
           "space"_a, "offset"_a, "bytes"_a, "state"_a = kNoState)
       .def("add_form", add_form, "table"_a, "launches"_a, "arena_bytes"_a,
-           "The index of a form: its buffer table (lane.launch.table), and each launch's kind, scratch and record in one "
+           "The index of a form: its buffer table (lane.launch.table), and each launch's kind, scratch and record in "
+           "one "
            "array (lane.launch.words).")
       .def("run", run, "form"_a, "externals"_a, "repeat"_a = 1, "state"_a = kNoState,
            "Runs a form `repeat` times on a state; writes `externals`.")

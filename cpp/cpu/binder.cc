@@ -52,7 +52,12 @@ Region region_of(spec::Space space, const Room& room) {
 
 Binder::Binder(const std::int64_t* table, std::int64_t buffers, const std::vector<std::unique_ptr<Matrix>>& matrices,
                spec::Numerics numerics, const Room& room, const Kernels& kernels, int threads, bool measuring)
-    : matrices_(matrices), numerics_(numerics), room_(room), kernels_(kernels), threads_(threads), measuring_(measuring) {
+    : matrices_(matrices),
+      numerics_(numerics),
+      room_(room),
+      kernels_(kernels),
+      threads_(threads),
+      measuring_(measuring) {
   for (std::int64_t i = 0; i < buffers; ++i) {
     buffers_.push_back(read_row(table + i * spec::kTableColumns, i));
     const BufferRow& row = buffers_.back();
@@ -131,8 +136,7 @@ Operand Binder::array(const BufferRow& buffer, const char* field, const char* wh
 Operand Binder::plain(spec::Ref ref, const char* field, std::int64_t elems, int elem, bool written) {
   const BufferRow& buffer = row(ref, field);
   if (static_cast<int>(buffer.elem) != elem) {
-    lack(field, std::string("element type ") + spec::kElemNames[static_cast<int>(buffer.elem)],
-         spec::kElemNames[elem]);
+    lack(field, std::string("element type ") + spec::kElemNames[static_cast<int>(buffer.elem)], spec::kElemNames[elem]);
   }
   check((std::string(field) + " elements").c_str(), elems, 0, buffer.length);
   return array(buffer, field, "", buffer.plain, elems, 4, written);

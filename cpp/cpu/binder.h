@@ -1,7 +1,7 @@
 // Enters: a form's buffer table and, launch by launch, the fields that name buffers. Leaves: operands, with every
-// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches and needs beside them;
-// the rules that positions and indices must keep at run time. What breaks a rule is refused: launch number, kind, operand, the
-// value found, the value allowed.
+// access proved to lie inside its buffer and every buffer inside its allocation; what each launch touches and needs
+// beside them; the rules that positions and indices must keep at run time. What breaks a rule is refused: launch
+// number, kind, operand, the value found, the value allowed.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +81,7 @@ class Binder {
   Operand counter(spec::Ref ref, const char* field);
   // Memory that the launch's threads share, which must be there, and bytes that each has for itself.
   Operand scratch(std::int64_t bytes);
+  bool has_scratch() const { return measuring_ || scratch_ != spec::kNone; }
   void thread_scratch(std::int64_t bytes);
 
   // Refuses unless low <= value <= high.

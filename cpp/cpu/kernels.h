@@ -10,7 +10,7 @@
 
 namespace lane::cpu {
 
-inline constexpr std::int64_t kQuantBlock = spec::kQuantBlockElems;    // values of an activation that share a scale
+inline constexpr std::int64_t kQuantBlock = spec::kQuantBlockElems;  // values of an activation that share a scale
 inline constexpr std::int64_t kPanelCols = spec::kCpuPanelCols;      // matrix rows (columns of the product) of a panel
 inline constexpr std::int64_t kTileStreams = spec::kCpuTileStreams;  // word rows of a tile: activation rows × words
 inline constexpr std::int64_t kFloatCols = spec::kCpuFloatCols;      // matrix rows that a float tile multiplies at once

@@ -17,7 +17,8 @@ std::vector<Needs> measure_form(std::span<const std::int64_t> table, std::span<c
     shapes.push_back(std::make_unique<Matrix>(matrix_of(with, m.type_id, m.rows, m.cols)));
   }
   const Room room = {kAnywhere, kAnywhere, kAnywhere};
-  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, shapes, numerics_at(numerics), room, with, threads,
+  Binder binder(table.data(), std::ssize(table) / spec::kTableColumns, shapes, numerics_at(numerics), room, with,
+                threads,
                 /*measuring=*/true);
   return measure(words.data(), std::ssize(words), binder);
 }

@@ -62,8 +62,8 @@ Matrix matrix_of(const Kernels& kernels, std::int64_t type_id, std::int64_t rows
 spec::Numerics numerics_at(std::int64_t ordinal) {
   constexpr std::int64_t kCount = std::ssize(spec::kNumericsNames);
   if (ordinal < 0 || ordinal >= kCount) {
-    throw Error(ErrorKind::kUsage, "cpu: numerics: found " + std::to_string(ordinal) + ", allowed 0 to " +
-                                       std::to_string(kCount - 1));
+    throw Error(ErrorKind::kUsage,
+                "cpu: numerics: found " + std::to_string(ordinal) + ", allowed 0 to " + std::to_string(kCount - 1));
   }
   return static_cast<spec::Numerics>(ordinal);
 }

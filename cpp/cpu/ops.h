@@ -9,19 +9,19 @@
 
 // X(Kind, options…): the kinds with a kernel, and which of a launch's options it takes. A kind that is not here, or a
 // launch that makes use of another option, is refused by name.
-#define LANE_CPU_KINDS(X)               \
-  X(Gather, "scale")                    \
-  X(View)                               \
-  X(SetRow, "index")                    \
-  X(Slice)                              \
-  X(Norm, "w", "bias", "out", "centre") \
-  X(Quant)                              \
-  X(Gemv)                               \
-  X(Binary, "row")                      \
-  X(Scale)                              \
-  X(Unary, "c")                         \
-  X(SwiGlu)                             \
-  X(Rope, "pos")                        \
+#define LANE_CPU_KINDS(X)                \
+  X(Gather, "scale")                     \
+  X(View)                                \
+  X(SetRow, "index", "row")              \
+  X(Slice)                               \
+  X(Norm, "w", "bias", "out", "centre")  \
+  X(Quant)                               \
+  X(Gemv)                                \
+  X(Binary, "row")                       \
+  X(Scale)                               \
+  X(Unary, "c")                          \
+  X(SwiGlu)                              \
+  X(Rope, "pos")                         \
   X(Attention, "sinks", "window", "cap") \
   X(ArgMax)
 
@@ -37,10 +37,10 @@ template <class Launch>
 struct CpuKind {
   static constexpr bool kHas = false;
 };
-#define LANE_CPU_KIND(Kind, ...)                                                   \
-  template <>                                                                      \
-  struct CpuKind<spec::Kind> {                                                     \
-    static constexpr bool kHas = true;                                             \
+#define LANE_CPU_KIND(Kind, ...)                                                  \
+  template <>                                                                     \
+  struct CpuKind<spec::Kind> {                                                    \
+    static constexpr bool kHas = true;                                            \
     static constexpr std::initializer_list<const char*> kOptions = {__VA_ARGS__}; \
   };
 LANE_CPU_KINDS(LANE_CPU_KIND)

@@ -34,7 +34,8 @@ struct Bound {
 class RowsOp final : public Op {
  public:
   RowsOp(const Bound& bound, Binder& b)
-      : bound_(bound), rows_{bound.args.rows, std::clamp<std::int64_t>(kTaskQueries / bound.args.group, 1, spec::kCpuTaskRows)} {
+      : bound_(bound),
+        rows_{bound.args.rows, std::clamp<std::int64_t>(kTaskQueries / bound.args.group, 1, spec::kCpuTaskRows)} {
     b.thread_scratch(b.kernels().attention_scratch(bound.args, rows_.each));
   }
 
@@ -152,7 +153,9 @@ std::unique_ptr<Op> bind_launch(const spec::Attention& launch, Binder& binder) {
   const Bound bound = bind_operands(launch, binder);
   if (binder.precise()) return std::make_unique<PreciseOp>(bound, binder);
   const bool idle = launch.rows * bound.kv_heads() < 4 * binder.threads();
-  if (binder.threads() > 1 && launch.rows <= kSplitRows && idle) return std::make_unique<SplitOp>(bound, binder);
+  // A plan made for fewer threads has no scratch for it: then, to the same bits, some of these stay idle.
+  const bool split = binder.threads() > 1 && launch.rows <= kSplitRows && idle && binder.has_scratch();
+  if (split) return std::make_unique<SplitOp>(bound, binder);
   return std::make_unique<RowsOp>(bound, binder);
 }
 

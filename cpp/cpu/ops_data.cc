@@ -32,23 +32,28 @@ class GatherOp final : public CutOp {
 
 class SetRowOp final : public CutOp {
  public:
-  SetRowOp(const spec::SetRow& s, Binder& b) : CutOp(cut_rows(s.count, s.cols)), cols_(s.cols) {
+  SetRowOp(const spec::SetRow& s, Binder& b)
+      : CutOp(cut_rows(s.count, s.cols)), cols_(s.cols), row_(s.row.value_or(0)) {
     b.product("count", {s.count, s.cols});
     const std::int64_t rows = b.length(s.table, "table") / s.cols;
     b.check("count", s.count, 1, rows);
     src_ = b.read(s.src, "src", s.count * s.cols);
-    index_ = b.position(s.index, "index", s.count, rows);
+    if (s.index != spec::kNone) {
+      index_ = b.position(s.index, "index", s.count, rows);
+    } else {
+      b.check("row", row_, 0, rows - s.count);
+    }
     table_ = b.update(s.table, "table", rows * s.cols);
   }
 
  private:
   void run_part(Worker& worker, std::int64_t first, std::int64_t count) const noexcept override {
-    const std::int64_t start = *worker.at<const std::int32_t>(index_) + first;
+    const std::int64_t start = (index_.exists() ? *worker.at<const std::int32_t>(index_) : row_) + first;
     std::memcpy(worker.at<float>(table_) + start * cols_, worker.at<const float>(src_) + first * cols_,
                 static_cast<std::size_t>(count * cols_) * sizeof(float));
   }
 
-  std::int64_t cols_;
+  std::int64_t cols_, row_;
   Operand table_, index_, src_;
 };
 

@@ -55,7 +55,7 @@ class CpuProgram {
   std::vector<std::byte> read(spec::Space space, std::int64_t state, std::int64_t offset, std::int64_t bytes);
   void zero(spec::Space space, std::int64_t state, std::int64_t offset, std::int64_t bytes);
 
-  // The number of a form: `table` has kTableColumns words a buffer, `words` each launch's kind and record.
+  // The number of a form: `table` has kTableColumns words a buffer, `words` each launch's kind, scratch and record.
   std::int64_t add_form(std::span<const std::int64_t> table, std::span<const std::int64_t> words,
                         std::int64_t arena_bytes);
 

@@ -1,8 +1,9 @@
 """The pipeline: named passes in order, each verified at its end.
 
-    checkpoint ─► recognise ─► step ─► verify ─► link ─► schedule ─► scratch ─► streams ─► arena ─► check    form by form
-                            ─► pool ─► residence ─► placement ─► check                            for all together
-                            ─► the frozen plan
+    checkpoint ─► recognise
+        ─► step ─► verify ─► link ─► schedule ─► scratch ─► streams ─► arena ─► check    form by form
+        ─► pool ─► residence ─► placement ─► check                                       for all together
+        ─► the frozen plan
 
 Nothing flows back: a later pass reads an earlier one's output and never changes it.
 """
@@ -30,19 +31,8 @@ from lane.plan.step_plan import DEFAULT_STEP, PlanOptions, choose_streams, lower
 from lane.plan.target import Target
 from lane.schedule.schedule import schedule_linked
 
-PASSES = (
-    "step",
-    "verify",
-    "link",
-    "schedule",
-    "scratch",
-    "streams",
-    "arena",
-    "check",
-    "pool",
-    "residence",
-    "placement",
-)
+FORM_PASSES = ("step", "verify", "link", "schedule", "scratch", "streams", "arena", "check")
+PASSES = (*FORM_PASSES, "pool", "residence", "placement")
 
 Watch = Callable[[str], AbstractContextManager[object]]  # is given each pass's name, and entered while it runs
 

@@ -71,7 +71,7 @@ class ImageIo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageForm:
-    """A form: `table` is its buffers (lane.launch.table), `records` each launch's kind and record."""
+    """A form: `table` is its buffers (lane.launch.table), `records` each launch's kind, scratch and record."""
 
     rows: int
     all_rows: bool  # logits of all rows, not of the last

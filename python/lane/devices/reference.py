@@ -241,7 +241,12 @@ class ScheduleMemory:
 
     def quantise(self, name: str, values: F32, start: int = 0) -> None:
         """Stores values from element `start` on in the quantised form."""
-        made = dict(zip((Component.WORDS, Component.SECOND, Component.SCALES), quantise(values), strict=True))
+        words, second, scales = quantise(values)
+        made: Mapping[Component, npt.NDArray[Any]] = {
+            Component.WORDS: words,
+            Component.SECOND: second,
+            Component.SCALES: scales,
+        }
         for component, array in self._quantised[name].items():
             at = _at(component, start)
             array[at : at + made[component].size] = made[component]

@@ -82,7 +82,7 @@ class RopeSide(Record):
 
 @dataclass(frozen=True)
 class RopeParts(Launch):
-    """A layer's query and key rotations, at the same positions, by the same tables and, normed, with the same epsilon."""
+    """A layer's query and key rotations: at the same positions, by the same tables, normed with the same epsilon."""
 
     kind: ClassVar[str] = "rope_parts"
 

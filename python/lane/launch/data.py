@@ -39,7 +39,9 @@ class Gather(Launch):
     scale: float = 1.0
 
     def extent(self, field: str, of: Record) -> Extent | None:
-        return {"table": RowsAt(self.cols, self.rows), "index": Region(0, self.rows)}.get(field)
+        if field == "table":
+            return RowsAt(self.cols, self.rows)
+        return Region(0, self.rows) if field == "index" else None
 
     def compute(self, memory: Memory) -> None:
         rows = memory.matrix(self.table)[memory.plain(self.index)[: self.rows]]

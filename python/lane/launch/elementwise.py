@@ -14,7 +14,7 @@ ACTIVATION_OPERATIONS = 8  # that an activation is taken to be worth
 
 @dataclass(frozen=True)
 class Binary(Launch):
-    """out = a op b; with `row`, b is one row of `cols` values broadcast over a's rows; with `gate`, b goes through it."""
+    """out = a op b; with `row`, b is one row of `cols` values broadcast over a's rows; `gate` is an activation of b."""
 
     kind: ClassVar[str] = "binary"
 

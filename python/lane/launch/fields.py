@@ -77,7 +77,7 @@ class RowsAt:
 
 @dataclass(frozen=True, slots=True)
 class RowsSeen:
-    """The rows of a cache that `rows` rows from a position on look back at: at or before each, `window` at most (0: all).
+    """The rows of a cache that `rows` rows from a position on look at: those up to each, `window` at most (0: all).
 
     `width` elements are read of each of its `len` rows; `sequences` caches are read by a row each.
     """

@@ -37,7 +37,7 @@ from lane.launch.record import (
 
 @dataclass(frozen=True)
 class Tail(Record):
-    """How a tensor-core GEMM's last wave is filled: `whole` tiles a block each, every later one cut in `parts` along k."""
+    """How a tensor-core GEMM's last wave is filled: `whole` tiles a block each, later ones cut in `parts` along k."""
 
     whole: int
     parts: int
@@ -101,7 +101,7 @@ class Gemv(Launch):
 
 @dataclass(frozen=True)
 class GemvF32(Launch):
-    """y (m × n) = x (m × k) · w + bias, w being f32 values stored transposed (k × n); k is cut in `split` (none: one)."""
+    """y (m × n) = x (m × k) · w + bias, w being f32 values stored transposed (k × n); k is cut in `split` parts."""
 
     kind: ClassVar[str] = "gemv_f32"
 

@@ -287,7 +287,7 @@ class Launch(Record, ABC):
 
     @abstractmethod
     def operations(self, position: int | None = None) -> int:
-        """Arithmetic operations done (a multiply-add counts as two) by a step at `position` (none: the last that fits)."""
+        """Arithmetic operations (a multiply-add counts as two) of a step at `position` (none: the last that fits)."""
 
     def extent(self, field: str, of: Record) -> Extent | None:
         """The elements touched of the tensor that `field` of `of` (the launch, or a record in it) names; none: all."""

@@ -52,7 +52,7 @@ _C_TYPES = {str: "Ref", float: "double", bool: "bool", int: "std::int64_t"}
 def _value_type(spec: FieldSpec) -> str:
     if spec.choices:
         return f"std::variant<{', '.join(choice.__name__ for choice in spec.choices)}>"
-    return _C_TYPES.get(spec.type, spec.type.__name__)
+    return _C_TYPES[spec.type] if spec.type in _C_TYPES else str(spec.type.__name__)
 
 
 def _c_type(spec: FieldSpec) -> str:

@@ -40,7 +40,8 @@ def _numbers() -> Iterator[str]:
         yield f"inline constexpr std::int64_t {camel(tile.name)} = {tile.value};  // {tile.why}\n"
     columns = ", ".join(camel(c) for c in table.COLUMNS)
     yield f"enum Column : std::int64_t {{ {columns} }};\n"
-    for cls in dict.fromkeys([Numerics, table.Space, table.Elem, *all_enums(KINDS)]):
+    enums: list[type[enum.Enum]] = [Numerics, table.Space, table.Elem, *all_enums(KINDS)]
+    for cls in dict.fromkeys(enums):
         yield _enum_text(cls)
 
 

@@ -19,28 +19,12 @@ class Tile:
 
 # What the CPU's kernels take at once, and what makes a task of theirs.
 CPU_TILES: tuple[Tile, ...] = (
-    Tile(
-        "cpu_panel_cols",
-        16,
-        "matrix rows of a GEMM panel: two vectors of eight, or one of sixteen, for each of four sums",
-    ),
-    Tile(
-        "cpu_tile_streams", 4, "word rows of a GEMM tile: with a panel's two vectors, sums that fit sixteen registers"
-    ),
-    Tile(
-        "cpu_float_cols", 4, "matrix rows that a float tile multiplies at once: folded four at a time, as long streams"
-    ),
-    Tile(
-        "cpu_row_tile", 24, "rows that stay in the second cache while a float panel is multiplied: a multiple of three"
-    ),
-    Tile(
-        "cpu_float_panel_cols", 64, "matrix rows of a float task: many, so that its other side is read from afar seldom"
-    ),
-    Tile(
-        "cpu_decoded_panel_cols",
-        16,
-        "matrix rows of a task whose format is decoded first: its thread holds them in f32",
-    ),
+    Tile("cpu_panel_cols", 16, "matrix rows of a GEMM panel: one or two vectors for each of a tile's sums"),
+    Tile("cpu_tile_streams", 4, "word rows of a GEMM tile: their sums by a panel's vectors fit sixteen registers"),
+    Tile("cpu_float_cols", 4, "matrix rows that a float tile multiplies at once: their sums are folded by fours"),
+    Tile("cpu_row_tile", 24, "rows that stay in the second cache beside a float panel: a multiple of three"),
+    Tile("cpu_float_panel_cols", 64, "matrix rows of a float task: many, so that x is seldom read from afar"),
+    Tile("cpu_decoded_panel_cols", 16, "matrix rows of a task that decodes them first: its thread holds them in f32"),
     Tile("cpu_gemv_rows", 3, "rows from which on unpacking a panel once beats unpacking a chunk a row"),
     Tile("cpu_row_step", 16, "matrix rows that a GEMV task is a multiple of: whole cache lines of its result"),
     Tile("cpu_tasks_per_thread", 8, "tasks that a thread should find, so that the others make up for a late one"),

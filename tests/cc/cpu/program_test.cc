@@ -33,8 +33,8 @@ std::vector<std::int64_t> table() {
   const auto add = [&](spec::Space space, spec::Elem elem, std::int64_t length, std::int64_t plain,
                        std::int64_t words = kNone) {
     const std::int64_t scales = words == kNone ? kNone : words + kElems;
-    rows.insert(rows.end(),
-                {static_cast<std::int64_t>(space), static_cast<std::int64_t>(elem), length, plain, words, kNone, scales});
+    rows.insert(rows.end(), {static_cast<std::int64_t>(space), static_cast<std::int64_t>(elem), length, plain, words,
+                             kNone, scales});
   };
   for (std::int64_t i = 0; i < kArrays; ++i) {
     const std::int64_t at = i * (kArrayBytes + kQuantBytes);
@@ -71,14 +71,14 @@ void add_random_launch(std::mt19937& random, std::vector<std::int64_t>& words) {
     case 1:
       return add_launch(words, spec::Binary::kKind, {pick(2), a, b, c, n, kCols, 0, kOff, kOff});
     case 2:
-      return add_launch(words, spec::Norm::kKind,
-                        {a, kNone, kNone, b, rows, kCols, word(1e-3), pick(2), kOff, kNone, kNone, kNone, kOff, kOff,
-                         kOff});
+      return add_launch(
+          words, spec::Norm::kKind,
+          {a, kNone, kNone, b, rows, kCols, word(1e-3), pick(2), kOff, kNone, kNone, kNone, kOff, kOff, kOff});
     case 3: {  // the projection cannot write what it reads
       const std::int64_t y = (a + 1 + pick(kArrays - 1)) % kArrays;
       add_launch(words, spec::Quant::kKind, {a, a, n});
-      return add_launch(words, spec::Gemv::kKind, {a, kMatrix, y, 0, kNone, 0, 0, 0, 0, 0, kCols, kCols, rows, 1, kNone,
-                                                   kOff, kOff, kOff, 0});
+      return add_launch(words, spec::Gemv::kKind,
+                        {a, kMatrix, y, 0, kNone, 0, 0, 0, 0, 0, kCols, kCols, rows, 1, kNone, kOff, kOff, kOff, 0});
     }
     case 4:
       return add_launch(words, spec::SetRow::kKind, {kTable, kRow, a, kCols, 1 + pick(5), kOff, kOff, kOff});

@@ -21,6 +21,7 @@ from lane.launch.record import F32, F64, Launch, Numerics
 from lane.launch.table import ALIGNMENT_BYTES, Elem, Space
 from lane.launch.words import buffer_row, launch_words
 from lane.quant.format import Format
+from tests.py.cpu.sweeps import note
 
 GUARD = 0xA5
 POOL = list(Space).index(Space.POOL)
@@ -95,6 +96,7 @@ class Device:
     """A case loaded on the CPU device, ready to run."""
 
     def __init__(self, case: Case, isa: str | None = None, threads: int = 1) -> None:
+        note(case.launches)
         self.case = case
         numerics = list(Numerics).index(case.numerics)
         self.program = _core.CpuProgram(threads, numerics, isa)

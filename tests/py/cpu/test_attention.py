@@ -18,10 +18,12 @@ import pytest
 from lane.launch.attention import Attention
 from lane.launch.quantised import Component
 from lane.launch.record import F64, Numerics
+from lane.launch.tiles import tile
 from tests.py.cpu.checks import EXP, U, bits, check, floats
 from tests.py.cpu.one_launch import POOL, Case, Device, run_device
+from tests.py.cpu.sweeps import sweeps
 
-SPAN = 64  # positions of a chunk
+SPAN = tile("cpu_span_chunk")  # positions of a chunk
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ def tolerance(case: Case, shape: Shape) -> F64:
     return allowed.reshape(-1)
 
 
+@sweeps(Attention)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sweep(shape: Shape) -> None:
     case = attention(shape, np.random.default_rng(shape.length))

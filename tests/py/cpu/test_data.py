@@ -8,19 +8,22 @@ import pytest
 from lane.launch.data import Gather, SetRow, Slice, View
 from lane.launch.record import Numerics
 from lane.launch.step import ArgMax
+from lane.launch.tiles import tile
 from lane.quant.registry import format_named
 from tests.py.cpu.checks import check, floats
 from tests.py.cpu.matrices import random_matrix
 from tests.py.cpu.one_launch import Case, Device, Plain, run_device
 from tests.py.cpu.projections import FORMAT_NAMES
+from tests.py.cpu.sweeps import sweeps
 
-STRETCH = 8192  # logits whose greatest one task finds
+STRETCH = tile("cpu_task_elems")  # logits whose greatest one task finds
 
 
 def ints(*values: int) -> Plain:
     return np.array(values, np.int32)
 
 
+@sweeps(Gather)
 @pytest.mark.parametrize("numerics", list(Numerics), ids=lambda n: n.value)
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_gather(name: str, numerics: Numerics) -> None:
@@ -35,6 +38,7 @@ def test_gather(name: str, numerics: Numerics) -> None:
         check(Case([Gather("t", "i", "y", rows, cols, scale)], arrays, {"t": matrix}, numerics=numerics), {})
 
 
+@sweeps(SetRow)
 @pytest.mark.parametrize(
     ("cols", "count", "length", "at"), [(1, 1, 1, 0), (7, 3, 10, 7), (192, 1, 4, 3), (65, 300, 311, 11)]
 )
@@ -42,8 +46,10 @@ def test_set_row(cols: int, count: int, length: int, at: int) -> None:
     rng = np.random.default_rng(cols)
     arrays = {"t": floats(rng, length, cols), "i": ints(at), "x": floats(rng, count, cols)}
     check(Case([SetRow("t", "i", "x", cols, count)], arrays), {})
+    check(Case([SetRow("t", None, "x", cols, count, row=length - count)], arrays), {})
 
 
+@sweeps(Slice)
 @pytest.mark.parametrize(
     ("groups", "every", "start", "width"),
     [(1, 1, 0, 1), (5, 7, 2, 3), (9, 64, 0, 64), (3, 9000, 8999, 1), (300, 70, 6, 64)],
@@ -59,6 +65,7 @@ def argmax(x: Plain, rows: int = 1, advance: int = 1) -> Case:
     return Case([launch], {"x": x, "token": ints(-1), "pos": ints(41)})
 
 
+@sweeps(ArgMax)
 @pytest.mark.parametrize("n", [1, 7, 8, 9, STRETCH - 1, STRETCH, STRETCH + 1, 5 * STRETCH + 3])
 def test_argmax(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -93,6 +100,7 @@ def test_argmax_never_takes_nan(n: int) -> None:
     assert check(argmax(x), {})["token"] == 0
 
 
+@sweeps(View)
 def test_a_view_is_no_work() -> None:
     """A view that the buffer table resolved: of the same array from its start on."""
     case = Case([View("x", "x", 0, 3)], {"x": np.arange(5, dtype=np.float32)})

@@ -270,6 +270,29 @@ def test_a_position_written_before_its_use_is_refused() -> None:
         Form([X, POS, Y], *launches)
 
 
+def test_scratch_must_be_there_and_large_enough() -> None:
+    """An arg-max keeps the greatest of each stretch: without room for them it is refused."""
+    launch = ArgMax("b0", "b1", "b1", 64, 1, 1)
+    program = _core.CpuProgram(1, INT8)
+    program.grow_pool(4096)
+    short = np.array([X, POS, row(ARENA, F32, 0, 0)], np.int64)
+    for scratch, found in ((None, "scratch: found none, allowed 4 bytes"), ("b2", "scratch bytes: found 0, allowed 4")):
+        with pytest.raises(UsageError, match=rf"launch 0 \(argmax\): {found}"):
+            program.add_form(short, stream([(launch, scratch)], ["b0", "b1", "b2"]), 64)
+
+
+def test_needs_are_those_of_the_launches() -> None:
+    """Two rows of 130 positions by four heads on two threads: three chunks of 2 + 8 floats a head and row."""
+    launch = replace(ATTENTION, rows=2, len=130)
+    caches = row(POOL, F32, 130 * 16, 0)
+    table = np.array([X, caches, POS], np.int64)
+    words = stream([(launch, None)], ["b0", "b1", "b2"])
+    for threads, scratch_bytes in ((1, 0), (2, 2 * 4 * 3 * (2 + 8) * 4)):
+        [(scratch, thread)] = _core.cpu_needs(table, words, [], INT8, threads)
+        assert scratch == scratch_bytes
+        assert thread > 0
+
+
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_truncated_records_are_refused(cut: int) -> None:
     form = Form([X, Y], Scale("b0", "b1", 8, 1.0))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lane.launch.projection import Gemv
 from lane.launch.quantised import quantise, quantised_values
 from lane.launch.record import F64, Numerics
 from lane.quant.format import Format
@@ -23,6 +24,7 @@ from tests.py.cpu.checks import U, bits, check
 from tests.py.cpu.matrices import is_ordinary, random_matrix
 from tests.py.cpu.one_launch import Case, Matrix, run_device
 from tests.py.cpu.projections import FORMAT_NAMES, is_int8, projection
+from tests.py.cpu.sweeps import sweeps
 
 NUMERICS = list(Numerics)
 
@@ -70,6 +72,7 @@ def tolerance(case: Case) -> F64:
     return magnitudes(case) * (terms + 3 + 1 + 2) * U
 
 
+@sweeps(Gemv)
 @pytest.mark.parametrize("numerics", NUMERICS, ids=lambda n: n.value)
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_sweep(name: str, numerics: Numerics) -> None:

@@ -1,4 +1,4 @@
-"""The device's quantiser: bit for bit `lane.launch.projection.quantise`, whatever the values."""
+"""The device's quantiser: bit for bit `lane.launch.quantised.quantise`, whatever the values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from hypothesis.extra import numpy as hnp
 
 from lane import _core
 from lane.launch.projection import Quant
-from lane.launch.quantised import Component, quantise
+from lane.launch.quantised import QUANT_BLOCK_ELEMS, Component, quantise
 from lane.launch.record import Numerics
+from lane.launch.tiles import tile
 from tests.py.cpu.checks import bits
 from tests.py.cpu.one_launch import Case, Device
+from tests.py.cpu.sweeps import sweeps
 
-BLOCK = 32
-TASK = 8192  # values that one thread takes at a time
+BLOCK = QUANT_BLOCK_ELEMS
+TASK = tile("cpu_task_elems")  # values that one thread takes at a time
 
 
 def check(x: np.ndarray, numerics: Numerics, threads: int = 1) -> None:
@@ -31,6 +33,7 @@ def check(x: np.ndarray, numerics: Numerics, threads: int = 1) -> None:
             np.testing.assert_array_equal(device.read("x", Component.SECOND).view(np.int8), second)
 
 
+@sweeps(Quant)
 @pytest.mark.parametrize("numerics", [Numerics.INT8, Numerics.INT8X2])
 @pytest.mark.parametrize("count", [BLOCK, 3 * BLOCK, TASK - BLOCK, TASK, TASK + BLOCK, 3 * TASK + 7 * BLOCK])
 def test_lengths(count: int, numerics: Numerics) -> None:

@@ -23,13 +23,19 @@ from lane.launch.meaning.attention import RopeLayout
 from lane.launch.meaning.elementwise import BinaryOp, UnaryOp
 from lane.launch.norm import Norm
 from lane.launch.record import F64, Dest, Numerics
+from lane.launch.tiles import tile
 from tests.py.cpu.checks import EXP, U, check, floats, run_everywhere
 from tests.py.cpu.one_launch import Case, run_definition
+from tests.py.cpu.sweeps import sweeps
 
 NUMERICS = [Numerics.PRECISE, Numerics.INT8]
-LENGTHS = (1, 7, 8, 9, 64, 67, 8191, 8192, 8193, 20011)
-# Rows × columns: around the 8 lanes, and around what one task takes (8192 values).
-SHAPES = ((1, 1), (3, 5), (2, 8), (5, 9), (4, 64), (1, 8192), (2, 8191), (127, 64), (129, 64), (300, 67))
+TASK = tile("cpu_task_elems")  # values of a task
+LENGTHS = (1, 7, 8, 9, 64, 67, TASK - 1, TASK, TASK + 1, 20011)
+# Rows × columns: around the 8 lanes, and around what one task takes.
+SHAPES = (
+    *((1, 1), (3, 5), (2, 8), (5, 9), (4, 64), (300, 67)),
+    *((1, TASK), (2, TASK - 1), (TASK // 64 - 1, 64), (TASK // 64 + 1, 64)),
+)
 
 
 def ids(value: object) -> str | None:
@@ -50,6 +56,7 @@ def norm_tolerance(case: Case, launch: Norm) -> F64:
     return tolerance.reshape(-1)
 
 
+@sweeps(Norm)
 @pytest.mark.parametrize("numerics", NUMERICS, ids=ids)
 @pytest.mark.parametrize(("rows", "cols"), SHAPES)
 @pytest.mark.parametrize("centre", [False, True])
@@ -73,6 +80,7 @@ def test_norm_in_place_and_of_zeros() -> None:
     assert (found["x"][33:66] == 0).all()
 
 
+@sweeps(Rope)
 @pytest.mark.parametrize("numerics", NUMERICS, ids=ids)
 @pytest.mark.parametrize("layout", list(RopeLayout), ids=ids)
 @pytest.mark.parametrize(
@@ -96,6 +104,7 @@ def test_rope(rows: int, per_row: int, hd: int, half: int, layout: RopeLayout, n
     check(Case([launch], arrays, numerics=numerics), {"y": 2 * largest * rounded})
 
 
+@sweeps(Binary)
 @pytest.mark.parametrize("numerics", NUMERICS, ids=ids)
 @pytest.mark.parametrize("op", list(BinaryOp), ids=ids)
 @pytest.mark.parametrize("n", LENGTHS)
@@ -114,6 +123,7 @@ def test_binary_row(rows: int, cols: int, op: BinaryOp) -> None:
     check(Case([Binary(op, "a", "b", "y", rows * cols, cols, row=True)], arrays), {})
 
 
+@sweeps(Scale)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_scale(n: int) -> None:
     """The product with a double is rounded once: exact."""
@@ -141,6 +151,7 @@ def unary_tolerance(op: UnaryOp, x: F64, y: F64, c: float) -> F64:
     return size * (EXP + 6 * U)
 
 
+@sweeps(Unary)
 @pytest.mark.parametrize("numerics", NUMERICS, ids=ids)
 @pytest.mark.parametrize("op", list(UnaryOp), ids=ids)
 @pytest.mark.parametrize("n", LENGTHS)
@@ -166,6 +177,7 @@ def test_unary_passes_nan_on(op: UnaryOp) -> None:
     np.testing.assert_array_equal(np.isnan(found), np.isnan(x))
 
 
+@sweeps(SwiGlu)
 @pytest.mark.parametrize("numerics", NUMERICS, ids=ids)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_swiglu(n: int, numerics: Numerics) -> None:

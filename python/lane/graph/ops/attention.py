@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes
-from lane.launch.meaning.attention import AttentionShape, RopeLayout, SplitPart, attend, output_gated, rotate
+from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.launch.meaning.attention import AttentionShape, RopeLayout, SplitPart, attend, rotate
+from lane.launch.meaning.elementwise import UnaryOp, activate
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,10 @@ class Attention(Op):
             AttentionShape(int(arrays[self.pos][0, 0]), self.scale, self.window, self.cap),
             self._split(arrays),
         )
-        attended: Array = out.reshape(len(q), -1)
-        arrays[self.out] = attended if self.gate is None else output_gated(attended, arrays[self.gate])
+        attended = out.reshape(len(q), -1)
+        if self.gate is not None:
+            attended = attended * activate(UnaryOp.SIGMOID, arrays[self.gate])
+        arrays[self.out] = attended
 
     def _split(self, arrays: Arrays) -> SplitPart | None:
         if self.q_rest is None or self.keys_rest is None or self.rest is None:

@@ -53,9 +53,7 @@ SAMPLES: tuple[Launch, ...] = (
     ),
     projection.Quant("x", "x", n=192),
     PLAIN_GEMV,
-    replace(
-        PLAIN_GEMV, bias="b", store_quant=QuantStore.BESIDE, per_warp=4, tail=projection.Tail(7, 3), batch=True
-    ),
+    replace(PLAIN_GEMV, bias="b", store_quant=QuantStore.BESIDE, per_warp=4, tail=projection.Tail(7, 3), batch=True),
     elementwise.Binary(BinaryOp.MUL, "a", "b", "out", n=192, cols=64, row=True),
     elementwise.Binary(BinaryOp.MUL, "a", "b", "out", 192, 64, gate=UnaryOp.GELU, store_quant=QuantStore.ALONE),
     elementwise.Scale("x", "y", n=192, c=-0.25),
@@ -69,7 +67,10 @@ SAMPLES: tuple[Launch, ...] = (
     attention.Attention("q", "kc", "vc", "pos", None, "out", 3, 4, 2, 16, 8, 100, scale=0.25, window=32, cap=50.0),
     attention.Attention(
         *("q", "kc", "kc", "pos", "sinks", "out", 3, 4, 4, 16, 8, 100, 0.25, 0, 0.0, Part(24, 0), 48, 16),
-        *(attention.SplitKeys("q", "kc", 8, 48, 40, Part(24, 16)), attention.OutputGate("g", UnaryOp.SIGMOID, Part(16, 8))),
+        *(
+            attention.SplitKeys("q", "kc", 8, 48, 40, Part(24, 16)),
+            attention.OutputGate("g", UnaryOp.SIGMOID, Part(16, 8)),
+        ),
         *(4800, QuantStore.BESIDE, 2, 4, True, 8),
     ),
     step.ArgMax("x", "token", "pos", n=512, rows=3, advance=3),
@@ -83,7 +84,10 @@ SAMPLES: tuple[Launch, ...] = (
     attention.RopeParts(SIDES, "cos", "sin", "pos", 16, 6, RopeLayout.SPLIT, 1e-6),
     data.Join("a", "b", CACHE_ROWS, rows=3, per_row=4, ha=16, hb=8),
     fold.Fold(PLAIN_GEMV, replace(PLAIN_NORM, x="y", rows=3, cols=48)),
-    fold.Fold(projection.GemmParts("x", 64, 3, PARTS, True), attention.RopeParts(SIDES, "cos", "sin", "pos", 16, 6, RopeLayout.SPLIT)),
+    fold.Fold(
+        projection.GemmParts("x", 64, 3, PARTS, True),
+        attention.RopeParts(SIDES, "cos", "sin", "pos", 16, 6, RopeLayout.SPLIT),
+    ),
 )
 
 

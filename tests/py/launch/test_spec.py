@@ -77,7 +77,11 @@ def test_the_hash_changes_with_the_order_of_kinds(monkeypatch: pytest.MonkeyPatc
 
 def test_the_hash_changes_with_a_shared_number(monkeypatch: pytest.MonkeyPatch) -> None:
     before = spec.spec_hash()
-    for module, name in ((quantised, "QUANT_BLOCK_ELEMS"), (table, "ALIGNMENT_BYTES"), (quantised, "SECOND_WORD_STEPS")):
+    for module, name in (
+        (quantised, "QUANT_BLOCK_ELEMS"),
+        (table, "ALIGNMENT_BYTES"),
+        (quantised, "SECOND_WORD_STEPS"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, 48)
             assert spec.spec_hash() != before

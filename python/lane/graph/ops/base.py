@@ -34,6 +34,11 @@ Writes = Annotated[str, "writes"]  # computed whole
 Updates = Annotated[str, "updates"]  # carried, read and written in place
 
 
+def f64(array: npt.NDArray[Any]) -> Array:
+    """Values in float64, copied only where they are something else."""
+    return np.asarray(array, np.float64)
+
+
 class GraphError(LaneError):
     """A step graph that breaks its own rules: a fault of the family's file or of a pass, not of the user's."""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes, f64
 from lane.launch.meaning.norm import normed, unit_length
 
 
@@ -83,4 +81,4 @@ class L2Norm(Op):
 
 
 def _vector(arrays: Arrays, name: str | None) -> Array | None:
-    return None if name is None else arrays[name].reshape(-1).astype(np.float64)
+    return None if name is None else f64(arrays[name].reshape(-1))

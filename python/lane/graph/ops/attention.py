@@ -37,10 +37,7 @@ class Rotate(Op):
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
         rows = int(arrays[self.pos][0, 0]) + np.arange(len(x))
-        cos, sin = (
-            f64(arrays[self.cos][rows]),
-            f64(arrays[self.sin][rows]),
-        )
+        cos, sin = f64(arrays[self.cos][rows]), f64(arrays[self.sin][rows])
         arrays[self.out] = rotate(x.reshape(len(x), -1, self.hd), cos, sin, self.layout).reshape(x.shape)
 
 

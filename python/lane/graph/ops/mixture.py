@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes, f64
+from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes, f64, vector
 from lane.graph.tensor import Values
 from lane.launch.meaning.elementwise import UnaryOp, activate
 from lane.launch.meaning.mixture import Clamp, GatedUnit, Router, mixed, route
@@ -103,13 +103,13 @@ class Moe(Op):
 
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
-        chosen, weights = route(self._logits(arrays, x), _vector(arrays, self.choice_bias), self.router)
+        chosen, weights = route(self._logits(arrays, x), vector(arrays, self.choice_bias), self.router)
         y = mixed(x, chosen, weights, lambda e: self._expert(arrays, e))
         arrays[self.out] = y if self.shared_gate is None else y + self._shared(arrays, x)
 
     def _logits(self, arrays: Arrays, x: Array) -> Array:
         w = f64(arrays[self.router_w])
-        return product(x, w.T if self.router_f32 else w, _vector(arrays, self.router_bias))
+        return product(x, w.T if self.router_f32 else w, vector(arrays, self.router_bias))
 
     def _expert(self, arrays: Arrays, e: int) -> GatedUnit:
         gate, up, down = (self._matrix(arrays, name, e) for name in (self.gate, self.up, self.down))
@@ -129,9 +129,5 @@ class Moe(Op):
         names = (self.shared_gate, self.shared_up, self.shared_down)
         gate, up, down = (f64(arrays[name]) for name in names if name is not None)
         y = GatedUnit(gate, up, down, None, None, None, self.act, self.clamp)(x)
-        score = _vector(arrays, self.shared_score)
+        score = vector(arrays, self.shared_score)
         return y if score is None else y * activate(UnaryOp.SIGMOID, x @ score)[:, None]
-
-
-def _vector(arrays: Arrays, name: str | None) -> Array | None:
-    return None if name is None else f64(arrays[name].reshape(-1))

@@ -245,6 +245,12 @@ void bind_cpu(nb::module_& m) {
            "The same with logits of every token, one row after the other in `logits`.")
       .def("decode", decode, "count"_a, "after"_a = nb::none(),
            "Runs the decode step, each time on the token that the step before chose.")
+      .def(
+          "set_inputs",
+          [](CpuSteps& steps, const Tokens& tokens, std::int64_t pos) {
+            steps.set_inputs(std::span(tokens.data(), tokens.size()), pos);
+          },
+          "tokens"_a, "pos"_a, "Gives the next step its tokens, one a row, and the position of the first.")
       .def("token", &CpuSteps::token, "The token that the last step chose.")
       .def("set_token", &CpuSteps::set_token, "token"_a, "Chooses the token that the next decode step takes.")
       .def("position", &CpuSteps::position, "The position of the next token.")

@@ -77,6 +77,11 @@ uint64_t split_count_of(const GgufMetadata& metadata, const std::string& path) {
                 "below " + std::string(kSplitCount) + ", " + std::to_string(count));
   }
   if (count == 1 && (!name || name->count == 1)) return 1;
+  if (index > 0 && (!name || name->count != count)) {
+    refuse_gguf(ErrorKind::kUsage, path, key_place(kSplitNo), "file",
+                "part " + std::to_string(index + 1) + " of " + std::to_string(count),
+                "the first, \"NAME-" + padded(1) + "-of-" + padded(count) + ".gguf\", which opens all");
+  }
   if (!name || name->count != count) {
     const std::string expected =
         count == 1 ? "one of a whole checkpoint" : "\"NAME-" + padded(index + 1) + "-of-" + padded(count) + ".gguf\"";

@@ -1,10 +1,9 @@
 """lane: an ahead-of-time compiler for language-model inference on one device.
 
-`lane.load(path)` gives a model. What is here is imported when it is first asked for.
+`lane.load(path)` gives a model. What is here is imported when it is first asked for, and nothing before.
 """
 
-import importlib
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # as typing has it, which takes a while to import
 
 if TYPE_CHECKING:
     from lane.api import Model, Piece, load
@@ -30,7 +29,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name.startswith("_") or name not in __all__:
         raise AttributeError(f"module 'lane' has no attribute '{name}'")
-    return getattr(importlib.import_module("lane.errors" if name in _ERRORS else "lane.api"), name)
+    from importlib import import_module
+
+    return getattr(import_module("lane.errors" if name in _ERRORS else "lane.api"), name)
 
 
 def __dir__() -> list[str]:

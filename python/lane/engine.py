@@ -13,7 +13,7 @@ from dataclasses import replace
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices.chunks import cut
 from lane.devices.device import DeviceSequence
-from lane.devices.registry import DEFAULT, DEFAULT_DEVICE_OPTIONS, DEVICES, DeviceOptions, cpu_of
+from lane.devices.registry import DEFAULT, DEFAULT_DEVICE_OPTIONS, DEVICES, DeviceOptions
 from lane.graph.graph import Head
 from lane.models.recognise import Model
 from lane.models.step import MAX_CHUNK_ROWS
@@ -34,9 +34,10 @@ class Engine:
     ) -> None:
         self.checkpoint = checkpoint
         self.model = model
-        self.options = replace(options, cpu=cpu_of(device, device_options))
+        kind = DEVICES[device]
+        self.options = replace(options, target=kind.target(device_options))
         self.plan = compile_plan(model, (), self.options)
-        self.device = DEVICES[device](checkpoint, self.plan, device_options)
+        self.device = kind.open(checkpoint, self.plan)
         self._compiling = threading.Lock()
 
     @property

@@ -28,7 +28,7 @@ from lane.plan.placement import Shared, place_buffers
 from lane.plan.plan import DECODE, FormKey, FormPlan, Plan
 from lane.plan.pool import constant_buffers, lay_pool, state_buffers
 from lane.plan.step_plan import DEFAULT_STEP, PlanOptions, choose_streams, lower, refuse_faults
-from lane.plan.workspace import CpuNumbers, cpu_workspace
+from lane.plan.target import Target
 from lane.schedule.schedule import schedule_linked
 
 FORM_PASSES = ("step", "verify", "link", "schedule", "scratch", "streams", "arena", "check")
@@ -47,7 +47,7 @@ class Options:
 
     numerics: Numerics = Numerics.INT8
     step: PlanOptions = DEFAULT_STEP
-    cpu: CpuNumbers | None = None  # the CPU that it is for; none: launches have no scratch
+    target: Target | None = None  # the device that it is for; none: launches have no scratch
     watch: Watch = _unwatched
 
 
@@ -89,10 +89,10 @@ def compile_form(model: Model, key: FormKey, options: Options) -> FormPlan:
         linked = link(graph, options.numerics)
     with watch("schedule"):
         scheduled = schedule_linked(graph, linked, options.numerics)
-    thread_bytes = 0
+    scratch_bytes = 0
     with watch("scratch"):
-        if options.cpu is not None:
-            scheduled, thread_bytes = cpu_workspace(scheduled, options.cpu)
+        if options.target is not None:
+            scheduled, scratch_bytes = options.target.with_workspace(scheduled)
     with watch("streams"):
         lowered = lower(scheduled, options.step)
         streams = choose_streams(lowered, options.step)
@@ -101,7 +101,7 @@ def compile_form(model: Model, key: FormKey, options: Options) -> FormPlan:
     with watch("check"):
         if options.step.checked:
             refuse_faults(lowered, streams, arena)
-    return FormPlan(key, graph, scheduled, streams, arena, {}, thread_bytes)
+    return FormPlan(key, graph, scheduled, streams, arena, {}, scratch_bytes)
 
 
 def join_forms(model: Model, options: Options, forms: Mapping[FormKey, FormPlan], known: Plan | None) -> Plan:
@@ -119,7 +119,7 @@ def join_forms(model: Model, options: Options, forms: Mapping[FormKey, FormPlan]
             key: form if form.places else replace(form, places=place_buffers(form.schedule, form.arena, shared))
             for key, form in forms.items()
         }
-    plan = Plan(model, options.numerics, placed, pool, state, tuple(numbers), options.cpu)
+    plan = Plan(model, options.numerics, placed, pool, state, tuple(numbers), options.target)
     with watch("check"):
         if options.step.checked:
             refuse_misplaced(plan)

@@ -90,7 +90,7 @@ def holding(model: Model) -> Iterator[None]:
     try:
         yield
     except CapacityError as error:
-        most = max(LONGEST_CONTEXT, model.lane.model.config.context)
+        most = max(LONGEST_CONTEXT, model.engine.model.config.context)
         if model.context >= most:
             raise
         raise CapacityError(f"{error}; --ctx N holds more, up to {most}") from None

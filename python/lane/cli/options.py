@@ -39,7 +39,7 @@ def model_argument(command: F) -> F:
 
     path = click.Path(path_type=Path)
     argument = click.argument("model", cls=_Model, type=path)
-    option = click.option("-m", "named", type=path, metavar="MODEL", expose_value=False, callback=keep, hidden=True)
+    option = click.option("-m", "named", type=path, metavar="MODEL", expose_value=False, callback=keep, help="MODEL.")
     return option(argument(command))
 
 

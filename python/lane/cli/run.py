@@ -165,5 +165,5 @@ def _sampling(model: Model, prompt: Prompt, asked: Mapping[str, Any]) -> dict[st
 
 
 def _context_warnings(model: Model) -> Sequence[str]:
-    warning = context_warning(model.context, model.lane.model.config.context)
+    warning = context_warning(model.context, model.engine.model.config.context)
     return () if warning is None else (warning,)

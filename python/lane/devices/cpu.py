@@ -9,28 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from lane import _core
 from lane.checkpoint.gguf import Checkpoint
-from lane.devices.chunks import cut
 from lane.devices.device import Array, DeviceError, Memory
+from lane.devices.lowering import carried_ranges, constants, records, table
 from lane.errors import LaneError
 from lane.graph.graph import Head
-from lane.graph.tensor import Rows, Values
+from lane.graph.tensor import Rows
 from lane.launch.quantised import Component
 from lane.launch.record import F32, Launch, Numerics
 from lane.launch.spec import spec_hash
-from lane.launch.table import COLUMNS, Elem, Space
-from lane.launch.words import buffer_row, launch_words
+from lane.launch.table import Elem, Space
 from lane.limits import require_memory
+from lane.plan.cpu_target import CpuTarget
 from lane.plan.plan import FormKey, FormPlan, Plan
-from lane.plan.pool import CHUNK_TOKENS, PoolPlan
+from lane.plan.pool import CHUNK_TOKENS
 from lane.plan.step import array_bytes
 from lane.quant.registry import format_named
 from lane.schedule.buffers import Fill
-
-Words = npt.NDArray[np.int64]
 
 NAME = "cpu"
 
@@ -49,13 +46,13 @@ class CpuDevice:
                 f"cpu: the extension was built for launch records {_core.spec_hash()}, "
                 f"lane's are {spec_hash()}: rebuild it"
             )
-        if plan.cpu is None:
-            raise DeviceError("cpu: a plan without the scratch of its launches, allowed one made for a CPU")
+        if not isinstance(plan.target, CpuTarget):
+            raise DeviceError(f"cpu: a plan made for {plan.target}, allowed one made for a CPU")
         _check_memory(plan)
         self.checkpoint = checkpoint
         self.plan = plan
-        self.threads = plan.cpu.threads
-        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), plan.cpu.isa)
+        self.threads = plan.target.threads
+        self.program = _core.CpuProgram(self.threads, list(Numerics).index(plan.numerics), plan.target.isa)
         self.forms: dict[FormKey, int] = {}
         self.open_sequences = 0
         self._constants = 0  # of the pool's parts, how many are filled
@@ -67,11 +64,8 @@ class CpuDevice:
         self.plan = plan
         self.program.grow_pool(plan.pool.total_bytes)
         self.program.grow_states(plan.state.total_bytes)
-        for part in plan.pool.parts[self._constants :]:
-            placement = None if part.buffer.tensor is None else part.buffer.tensor.placement
-            assert isinstance(placement, Values), f"'{part.buffer}' has no values"
-            array = np.ascontiguousarray(placement.array, np.float32).reshape(-1)
-            self.program.write(_SPACE_NUMBER[Space.POOL], part.offset_bytes, array.view(np.uint8))
+        for offset_bytes, values in constants(plan.pool.parts[self._constants :]):
+            self.program.write(_SPACE_NUMBER[Space.POOL], offset_bytes, values.view(np.uint8))
         self._constants = len(plan.pool.parts)
         for rows in plan.matrices[self._matrices :]:
             self._add_matrix(rows)
@@ -97,11 +91,10 @@ class CpuDevice:
 
     def _add_matrix(self, rows: Rows) -> None:
         format = format_named(rows.format)
-        row_bytes = rows.row_bytes
         runs = []
         for run in rows.runs:
-            data = self.checkpoint.data(run.tensor)
-            runs.append((data[run.first * row_bytes : (run.first + run.rows) * row_bytes], run.rows))
+            first, end = (row * rows.row_bytes for row in (run.first, run.first + run.rows))
+            runs.append((self.checkpoint.data(run.tensor)[first:end], run.rows))
         try:
             self.program.add_matrix(format.type_id, rows.rows, rows.cols, runs)
         except LaneError as error:
@@ -120,70 +113,62 @@ class CpuSequence:
         self._has_run = False
         self.state: int = self._program.open_state()
         device.open_sequences += 1
-        io = device.plan.decode.schedule.io
-        offsets = (self._part(name) for name in (io.token, CHUNK_TOKENS, io.pos))
-        self._steps = _core.CpuSteps(self._program, self.state, *offsets)
+        io, state = device.plan.decode.schedule.io, device.plan.state
+        token, tokens, pos, logits = (
+            state.named(name).offset_bytes for name in (io.token, CHUNK_TOKENS, io.pos, io.logits)
+        )
+        self._steps = _core.CpuSteps(
+            self._program, self.state, token, tokens, pos, logits, device.plan.vocab, carried_ranges(state)
+        )
         self._known: set[FormKey] = set()
         self._rows_logits: dict[FormKey, F32] = {}
 
     def reset(self) -> None:
         """Forgets all carried state."""
-        for part in self._layout.parts if self._has_run else ():  # before the first step all is zero, most untouched
-            if part.buffer.fill is Fill.ZERO:
-                self._program.zero(_SPACE_NUMBER[Space.STATE], part.offset_bytes, part.size_bytes, state=self.state)
+        if self._has_run:  # before the first step all is zero, and most untouched
+            self._steps.reset()
         self._has_run = False
-        self._write_param(self._device.plan.decode.schedule.io.pos, [0])
 
     def prefill(self, tokens: Sequence[int], pos: int, largest: int) -> None:
         """Runs tokens from position `pos` on."""
-        self._learn_forms()
-        self._has_run = True
+        self._begin()
         self._steps.prefill(np.array(tokens, np.int32), pos, largest)
         self._device.checkpoint.require_whole()
 
     def prefill_all(self, tokens: Sequence[int], pos: int, largest: int, out: F32) -> None:
         """Runs tokens from position `pos` on; every row's logits go to `out`."""
-        at = 0
-        for rows in cut(len(tokens), largest):
-            self.set_inputs(tokens[at : at + rows], pos + at)
-            key = FormKey(rows, Head.ALL)
-            wanted = [] if key.head is Head.LAST else [out[at : at + rows].reshape(-1)]
-            self._program.run(self._device.forms[key], wanted, state=self.state)
-            if not wanted:
-                out[at] = self.logits()
-            at += rows
+        self._begin()
+        self._steps.prefill_all(np.array(tokens, np.int32), pos, largest, out.reshape(-1))
         self._device.checkpoint.require_whole()
 
     def decode(self, steps: int) -> None:
         """Runs the decode step."""
-        self._learn_forms()
-        self._has_run = True
+        self._begin()
         self._steps.decode(steps)
         self._device.checkpoint.require_whole()
 
     def logits(self) -> F32:
         """The last step's logits of its last row."""
-        plan = self._device.plan
-        return self._read(self._part(plan.decode.schedule.io.logits), plan.vocab * 4).view(np.float32)
+        out = np.empty(self._device.plan.vocab, np.float32)
+        self._steps.read_logits(out)
+        return out
 
     def token(self) -> int:
         """The arg-max of the last step."""
-        return self._read_param(self._device.plan.decode.schedule.io.token)
+        return self._steps.token()
 
     def set_token(self, token: int) -> None:
         """Chooses the token that the next decode step takes."""
-        self._write_param(self._device.plan.decode.schedule.io.token, [token])
+        self._steps.set_token(token)
 
     def position(self) -> int:
         """The position of the next token."""
-        return self._read_param(self._device.plan.decode.schedule.io.pos)
+        return self._steps.position()
 
     def set_inputs(self, tokens: Sequence[int], pos: int) -> None:
         """Gives the next step its tokens and the position of the first."""
-        io = self._device.plan.decode.schedule.io
-        self._write_param(io.token if len(tokens) == 1 else CHUNK_TOKENS, tokens)
-        self._write_param(io.pos, [pos])
         self._has_run = True
+        self._steps.set_inputs(np.array(tokens, np.int32), pos)
 
     def run_launches(self, key: FormKey, first: int, end: int) -> None:
         """Runs the launches [first, end) of a form on one thread."""
@@ -245,45 +230,14 @@ class CpuSequence:
             self._rows_logits[key] = np.full(key.rows * self._device.plan.vocab, np.nan, np.float32)
         return [self._rows_logits[key]]
 
-    def _learn_forms(self) -> None:
-        """Tells the step driver of forms that were adopted since."""
+    def _begin(self) -> None:
+        """Before steps: tells the driver of forms that were adopted since."""
+        self._has_run = True
         for key, number in self._device.forms.items():
-            if key.head is Head.LAST and key not in self._known:
+            if key not in self._known:
                 self._known.add(key)
-                self._steps.add(key.rows, number)
-
-    @property
-    def _layout(self) -> PoolPlan:
-        return self._device.plan.state
-
-    def _part(self, name: str) -> int:
-        return self._layout.named(name).offset_bytes
-
-    def _read(self, offset: int, size_bytes: int) -> npt.NDArray[np.uint8]:
-        return np.asarray(self._program.read(_SPACE_NUMBER[Space.STATE], offset, size_bytes, state=self.state))
-
-    def _write_param(self, name: str, values: Sequence[int]) -> None:
-        data = np.array(values, np.int32).view(np.uint8)
-        self._program.write(_SPACE_NUMBER[Space.STATE], self._part(name), data, state=self.state)
-
-    def _read_param(self, name: str) -> int:
-        return int(self._read(self._part(name), 4).view(np.int32)[0])
-
-
-def table(form: FormPlan) -> Words:
-    """The buffer table of a form, as `lane.launch.table` lays it out."""
-    rows = []
-    for name, buffer in form.schedule.buffers.items():
-        place = form.places[name]
-        rows.append(buffer_row(place.space, buffer.elem, buffer.elems, place.offsets))
-    return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
-
-
-def records(form: FormPlan) -> Words:
-    """Each launch's kind, scratch and record, one after the other, as `lane.launch.words` lays them out."""
-    index = {name: i for i, name in enumerate(form.schedule.buffers)}
-    launches = ((item.launch, next(iter(item.scratch), None)) for item in form.schedule.executed())
-    return np.array(launch_words(launches, index.__getitem__), np.int64)
+                add = self._steps.add if key.head is Head.LAST else self._steps.add_all
+                add(key.rows, number)
 
 
 def _check_memory(plan: Plan) -> None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from lane.checkpoint.gguf import Checkpoint
 from lane.devices import cpu, reference
-from lane.devices.cpu import CpuDevice
 from lane.devices.device import Device
-from lane.devices.reference import ReferenceDevice
+from lane.plan.cpu_target import this_cpu
 from lane.plan.plan import Plan
-from lane.plan.workspace import CpuNumbers, cpu_numbers
+from lane.plan.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +23,17 @@ class DeviceOptions:
 DEFAULT_DEVICE_OPTIONS = DeviceOptions()
 
 
-def cpu_of(device: str, options: DeviceOptions) -> CpuNumbers | None:
-    """The CPU that a device's plans are made for; none: it is no CPU."""
-    return cpu_numbers(options.threads) if device == cpu.NAME else None
+@dataclass(frozen=True, slots=True)
+class DeviceKind:
+    """What a device's plans are made for, and how it is opened with one."""
+
+    target: Callable[[DeviceOptions], Target | None]
+    open: Callable[[Checkpoint, Plan], Device]
 
 
-DEVICES: Mapping[str, Callable[[Checkpoint, Plan, DeviceOptions], Device]] = {
-    cpu.NAME: lambda checkpoint, plan, options: CpuDevice(checkpoint, plan),
-    reference.NAME: lambda checkpoint, plan, options: ReferenceDevice(checkpoint, plan),
+DEVICES: Mapping[str, DeviceKind] = {
+    cpu.NAME: DeviceKind(lambda options: this_cpu(options.threads), cpu.CpuDevice),
+    reference.NAME: DeviceKind(lambda options: None, reference.ReferenceDevice),
 }
 
 DEFAULT = cpu.NAME

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from lane.launch.fields import Extent, Read, Region, TouchIndex
+from lane.launch.meaning.choice import best
 from lane.launch.record import Launch, Memory, Record
 
 
@@ -43,7 +42,7 @@ class ArgMax(Launch):
 
     def compute(self, memory: Memory) -> None:
         x = memory.plain(self.x)[: self.rows * self.n].reshape(self.rows, self.n)[-self._chosen :]
-        tokens = np.argmax(np.where(np.isnan(x), -np.inf, x), axis=1)
+        tokens = best(x)
         memory.plain(self.token)[: self._chosen] = tokens
         memory.plain(self.pos)[: self._chosen] += self.advance
         if self.generated is not None:

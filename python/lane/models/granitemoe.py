@@ -15,7 +15,7 @@ from lane.models.mixture import EXPERTS, SHARED_EXPERTS, Widths, read_experts
 def read(hparams: Hparams) -> GraniteConfig:
     """Reads the keys; an expert is as wide as the feed-forward length."""
     c = read_granite(hparams)
-    return replace(c, experts=read_experts(hparams, c.shape, Widths(c.shape.ff[0]), renormalise=True))
+    return replace(c, experts=read_experts(hparams, c.shape, Widths(c.shape.ff[0], 0), renormalise=True))
 
 
 GRANITEMOE = Architecture(

@@ -40,9 +40,10 @@ class Hparams:
         self, key: str, layers: int, default: tuple[int, ...] | None = None, *, low: int = 1
     ) -> tuple[int, ...]:
         """A whole number from `low` for each layer; the file may hold one for all of them."""
-        value = self._get(key, default)
-        if value is default and default is not None:
-            return default
+        same = default[0] if default and len(set(default)) == 1 else default
+        value = self._get(key, same)
+        if isinstance(value, tuple):
+            return value
         if isinstance(value, np.ndarray) and value.shape == (layers,) and value.dtype.kind in "iu":
             return tuple(self._whole(key, v, low, MAX_COUNT) for v in value.tolist())
         return (self._whole(key, value, low, MAX_COUNT),) * layers

@@ -54,10 +54,11 @@ class MixtureConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """The widths of an expert and of the shared ones, where the file names none."""
+    """Widths of an expert and of the shared ones, where the file names none. None: it must name the one; the family has
+    none of the other."""
 
     ff: int | None = None
-    shared_ff: int = 0
+    shared_ff: int | None = None
 
 
 def read_experts(
@@ -66,7 +67,9 @@ def read_experts(
     """The keys of a family whose router is a softmax over all experts, in every layer."""
     router = _read_router(hparams, RouterScore.SOFTMAX, renormalise)
     ff = hparams.count("expert_feed_forward_length", widths.ff)
-    shared_ff = hparams.count("expert_shared_feed_forward_length", widths.shared_ff, low=0)
+    shared_ff = 0
+    if widths.shared_ff is not None:
+        shared_ff = hparams.count("expert_shared_feed_forward_length", widths.shared_ff, low=0)
     return Experts(router, ff, shared_ff, tuple(range(shape.layers)), (), clamp)
 
 

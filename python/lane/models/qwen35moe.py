@@ -15,7 +15,7 @@ from lane.models.shape import read_shape
 def read(hparams: Hparams) -> Qwen35Config:
     """Reads the keys."""
     c = read_layers(hparams, read_shape(hparams, fewest_ff=0))
-    return replace(c, experts=read_experts(hparams, c.shape, Widths(), renormalise=True))
+    return replace(c, experts=read_experts(hparams, c.shape, Widths(shared_ff=0), renormalise=True))
 
 
 QWEN35MOE = Architecture("qwen35moe", read, EMBEDDING + LAYERS + EXPERTS + SHARED_EXPERTS + SHARED_SCORE + HEAD, build)

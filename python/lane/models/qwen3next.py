@@ -32,7 +32,7 @@ def read(hparams: Hparams) -> Qwen3NextConfig:
     """Reads the keys."""
     shape = read_shape(hparams, fewest_ff=0)
     rotation = read_rotation(hparams, shape.rotated, shape.context)
-    experts = read_experts(hparams, shape, Widths(), renormalise=True)
+    experts = read_experts(hparams, shape, Widths(shared_ff=0), renormalise=True)
     return Qwen3NextConfig(shape, rotation, experts, read_delta_net(hparams, shape))
 
 

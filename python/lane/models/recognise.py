@@ -147,8 +147,8 @@ def _architecture(name: str) -> Architecture[Any]:
 
 def _check_kind(checkpoint: Checkpoint) -> None:
     """Refuses what lies beside models, by what it is."""
-    kind = checkpoint.metadata.get("general.type")
-    if checkpoint.metadata.get("general.architecture") == "clip":
+    kind, name = (checkpoint.metadata.get(f"general.{key}") for key in ("type", "architecture"))
+    if isinstance(name, str) and name == "clip":
         kind = "mmproj"
     if isinstance(kind, str) and kind in OTHER_KINDS:
         raise UnsupportedError(

@@ -21,7 +21,7 @@ from lane.plan.arena import ArenaPlan
 from lane.plan.placement import Place
 from lane.plan.pool import PoolPlan
 from lane.plan.residence import Matrix, matrices, order_to_move
-from lane.plan.workspace import CpuNumbers
+from lane.plan.target import Target
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 
@@ -62,7 +62,7 @@ class FormPlan:
     streams: _core.StreamPlan
     arena: ArenaPlan
     places: Mapping[str, Place]
-    thread_bytes: int = 0  # of each thread, on a CPU
+    scratch_bytes: int = 0  # that a CPU's threads have for themselves at any launch, all together
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Plan:
     pool: PoolPlan
     state: PoolPlan
     matrices: tuple[Rows, ...]
-    cpu: CpuNumbers | None = None  # the CPU that it is for
+    target: Target | None = None  # the device that it is for
 
     def form(self, key: FormKey) -> FormPlan:
         """A form of the plan; UsageError for one that was not compiled."""
@@ -105,7 +105,7 @@ class Plan:
     @property
     def scratch_bytes(self) -> int:
         """What a CPU's threads have for themselves, all together."""
-        return 0 if self.cpu is None else self.cpu.threads * max(form.thread_bytes for form in self.forms.values())
+        return max(form.scratch_bytes for form in self.forms.values())
 
     @cached_property
     def can_rewind(self) -> bool:

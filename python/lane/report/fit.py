@@ -29,7 +29,7 @@ from lane.plan.chips import CONTEXT_BYTES, Chip, chip_named
 from lane.plan.cost import launch_cost
 from lane.plan.plan import FormKey, Plan
 from lane.plan.residence import Residence, choose_residence, spare_bytes
-from lane.plan.workspace import cpu_numbers
+from lane.plan.cpu_target import this_cpu
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 
@@ -125,7 +125,7 @@ def fit(
     checkpoint = Checkpoint.open(path)
     model = recognise(checkpoint, context)
 
-    options = Options(numerics, cpu=cpu_numbers(threads) if device.in_place else None)
+    options = Options(numerics, target=this_cpu(threads) if device.in_place else None)
     plan = _plan(model, forms, options)
     spare = 0 if device.in_place else spare_bytes(form.schedule for form in plan.forms.values())
     budget = budget_bytes

@@ -93,13 +93,16 @@ def schedule_linked(graph: StepGraph, linked: tuple[Linked, ...], numerics: Nume
 
 
 def with_scratch(s: Schedule, wanted: Mapping[int, Sequence[Scratch]]) -> Schedule:
-    """The schedule with what its launches, by number, have for themselves on some device: arrays named after them."""
+    """The schedule with what its launches, by number, have for themselves on some device: arrays named after them, and
+    counters, which live across steps, after the form too."""
+    form = f"{s.rows}.{s.head.value}"
     launches, buffers = list(s.launches), dict(s.buffers)
     for number, arrays in wanted.items():
         item = launches[number]
         names: dict[bool, list[str]] = {False: [], True: []}
         for array in arrays:
             name = f"{item.launch.kind}.{number}.{array.name}"
+            name = f"{form}.{name}" if array.counter else name
             elem, fill = (Elem.I32, Fill.COUNTER) if array.counter else (Elem.F32, Fill.SCRATCH)
             buffers[name] = Buffer(name, -(-array.size_bytes // ELEM_BYTES[elem]), elem, fill, True, False, None)
             names[array.counter].append(name)

@@ -385,6 +385,8 @@ def splits() -> Iterator[Case]:
             entries += [scalar(other, "u16", numbers[other]) for other in numbers if other != key]
             changed = {first: File(entries, [a], bytes(32)).build()}
             yield split_case(f"{key}_{kind}", changed, first, f'key "{key}": value is', "a whole number from 0")
+    fragments = ("part 2 of 2", '"NAME-00001-of-00002.gguf", which opens all')
+    yield Case("split_second_renamed", {"renamed.gguf": good[second], first: good[first]}, UsageError, fragments)
     renamed = {"renamed.gguf": split_part(0, 2, 2, a), second: good[second]}
     yield Case("split_renamed", renamed, CheckpointError, ("file's name is", "NAME-00001-of-00002.gguf"))
     for name in (

@@ -100,22 +100,31 @@ def test_ctrl_c_at_the_prompt_ends_the_conversation(chatty: Path) -> None:
 
 # Interrupts itself when a module is first asked for, as a user's Ctrl-C may come at any of them.
 INTERRUPTED = """
-import os, signal, sys
+import os, sys
 class Finder:
     wanted = sys.argv.pop(1)
     def find_spec(self, name, path=None, target=None):
         if name == self.wanted:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), 2)
 sys.meta_path.insert(0, Finder())
 from lane.__main__ import main
 sys.exit(main())
 """
-MODULES = ["lane.cli", "click", "lane.cli.run", "numpy", "lane._core", "lane.api", "lane.checkpoint.tokenizer.bpe"]
+MODULES = [
+    *("signal", "enum", "lane.cli", "click", "lane.cli.run"),
+    *("numpy", "lane._core", "lane.api", "lane.checkpoint.tokenizer.bpe"),
+]
+
+
+def test_nothing_is_imported_before_ctrl_c_has_an_answer() -> None:
+    code = "import sys; known = set(sys.modules); import lane.__main__; print(*sorted(set(sys.modules) - known))"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=environment())
+    assert done.stdout.split() == ["lane", "lane.__main__"]
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_ctrl_c_while_it_starts(chatty: Path, module: str) -> None:
-    words = [sys.executable, "-c", INTERRUPTED, module, "run", str(chatty), "-p", "abc", "-n", "3"]
+    words = [sys.executable, "-S", "-c", INTERRUPTED, module, "run", str(chatty), "-p", "abc", "-n", "3"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=600)
     assert done.returncode in (130, -signal.SIGINT)
     assert done.stderr == ""

@@ -263,6 +263,7 @@ NOT_RUN: tuple[tuple[str, str, Value], ...] = (
     ("gemma3", "rope.scaling.attn_factor", 1.3),
     ("olmo2", "rope.freq_base_swa", 500.0),
     ("deepseek2", "rope.scaling.attn_factor", 1.3),
+    ("qwen3moe", "expert_shared_feed_forward_length", 40),
 )
 
 
@@ -375,6 +376,12 @@ def test_an_unknown_architecture(tmp_path: Path) -> None:
     error = refused(made, tmp_path)
     assert isinstance(error, UnsupportedError)
     assert "architecture 'mamba'" in str(error) and "llama" in str(error)
+
+
+def test_an_architecture_that_is_no_name(tmp_path: Path) -> None:
+    made = tiny("llama")
+    made.general["general.architecture"] = [1, 2]
+    assert isinstance(refused(made, tmp_path), CheckpointError)
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred", "two\nlines", "\u202eback", "x" * 5000])

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes
-from lane.launch.meaning.attention import AttentionShape, RopeLayout, SplitPart, attend, output_gated, rotate
+from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes, f64
+from lane.launch.meaning.attention import AttentionShape, RopeLayout, SplitPart, attend, rotate
+from lane.launch.meaning.elementwise import UnaryOp, activate
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Rotate(Op):
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
         rows = int(arrays[self.pos][0, 0]) + np.arange(len(x))
-        cos, sin = arrays[self.cos][rows].astype(np.float64), arrays[self.sin][rows].astype(np.float64)
+        cos, sin = f64(arrays[self.cos][rows]), f64(arrays[self.sin][rows])
         arrays[self.out] = rotate(x.reshape(len(x), -1, self.hd), cos, sin, self.layout).reshape(x.shape)
 
 
@@ -140,12 +141,14 @@ class Attention(Op):
             q.reshape(len(q), self.kv_heads, group, self.hd),
             keys,
             values,
-            None if self.sinks is None else arrays[self.sinks].reshape(self.kv_heads, group).astype(np.float64),
+            None if self.sinks is None else f64(arrays[self.sinks].reshape(self.kv_heads, group)),
             AttentionShape(int(arrays[self.pos][0, 0]), self.scale, self.window, self.cap),
             self._split(arrays),
         )
-        attended: Array = out.reshape(len(q), -1)
-        arrays[self.out] = attended if self.gate is None else output_gated(attended, arrays[self.gate])
+        attended = out.reshape(len(q), -1)
+        if self.gate is not None:
+            attended = attended * activate(UnaryOp.SIGMOID, arrays[self.gate])
+        arrays[self.out] = attended
 
     def _split(self, arrays: Arrays) -> SplitPart | None:
         if self.q_rest is None or self.keys_rest is None or self.rest is None:

@@ -34,6 +34,16 @@ Writes = Annotated[str, "writes"]  # computed whole
 Updates = Annotated[str, "updates"]  # carried, read and written in place
 
 
+def f64(array: npt.NDArray[Any]) -> Array:
+    """Values in float64, copied only where they are something else."""
+    return np.asarray(array, np.float64)
+
+
+def vector(arrays: Arrays, name: str | None) -> Array | None:
+    """A tensor of one row in float64; None of none."""
+    return None if name is None else f64(arrays[name].reshape(-1))
+
+
 class GraphError(LaneError):
     """A step graph that breaks its own rules: a fault of the family's file or of a pass, not of the user's."""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes, f64, vector
 from lane.graph.tensor import Values
 from lane.launch.meaning.elementwise import UnaryOp, activate
 from lane.launch.meaning.mixture import Clamp, GatedUnit, Router, mixed, route
@@ -105,33 +103,31 @@ class Moe(Op):
 
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
-        chosen, weights = route(self._logits(arrays, x), _vector(arrays, self.choice_bias), self.router)
-        y = mixed(x, chosen, weights, [self._expert(arrays, e) for e in range(self.router.experts)])
+        chosen, weights = route(self._logits(arrays, x), vector(arrays, self.choice_bias), self.router)
+        y = mixed(x, chosen, weights, lambda e: self._expert(arrays, e))
         arrays[self.out] = y if self.shared_gate is None else y + self._shared(arrays, x)
 
     def _logits(self, arrays: Arrays, x: Array) -> Array:
-        w = arrays[self.router_w].astype(np.float64)
-        return product(x, w.T if self.router_f32 else w, _vector(arrays, self.router_bias))
+        w = f64(arrays[self.router_w])
+        return product(x, w.T if self.router_f32 else w, vector(arrays, self.router_bias))
 
     def _expert(self, arrays: Arrays, e: int) -> GatedUnit:
-        def of(name: str | None) -> Array | None:
-            return None if name is None else np.split(arrays[name], self.router.experts)[e].astype(np.float64)
+        gate, up, down = (self._matrix(arrays, name, e) for name in (self.gate, self.up, self.down))
+        gate_bias, up_bias, down_bias = (
+            self._bias(arrays, name, e) for name in (self.gate_bias, self.up_bias, self.down_bias)
+        )
+        return GatedUnit(gate, up, down, gate_bias, up_bias, down_bias, self.act, self.clamp)
 
-        def row(name: str | None) -> Array | None:
-            return None if name is None else arrays[name].reshape(self.router.experts, -1)[e].astype(np.float64)
+    def _matrix(self, arrays: Arrays, name: str, e: int) -> Array:
+        rows = len(arrays[name]) // self.router.experts
+        return f64(arrays[name][e * rows : (e + 1) * rows])
 
-        gate, up, down = of(self.gate), of(self.up), of(self.down)
-        assert gate is not None and up is not None and down is not None
-        biases = row(self.gate_bias), row(self.up_bias), row(self.down_bias)
-        return GatedUnit(gate, up, down, *biases, self.act, self.clamp)
+    def _bias(self, arrays: Arrays, name: str | None, e: int) -> Array | None:
+        return None if name is None else f64(arrays[name].reshape(self.router.experts, -1)[e])
 
     def _shared(self, arrays: Arrays, x: Array) -> Array:
         names = (self.shared_gate, self.shared_up, self.shared_down)
-        gate, up, down = (arrays[name].astype(np.float64) for name in names if name is not None)
+        gate, up, down = (f64(arrays[name]) for name in names if name is not None)
         y = GatedUnit(gate, up, down, None, None, None, self.act, self.clamp)(x)
-        score = _vector(arrays, self.shared_score)
+        score = vector(arrays, self.shared_score)
         return y if score is None else y * activate(UnaryOp.SIGMOID, x @ score)[:, None]
-
-
-def _vector(arrays: Arrays, name: str | None) -> Array | None:
-    return None if name is None else arrays[name].reshape(-1).astype(np.float64)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lane.graph.ops.base import Array, Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes, vector
 from lane.launch.meaning.norm import normed, unit_length
 
 
@@ -38,7 +36,7 @@ class RmsNorm(Op):
 
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
-        y = normed(x.reshape(-1, self.width), _vector(arrays, self.w), None, self.eps)
+        y = normed(x.reshape(-1, self.width), vector(arrays, self.w), None, self.eps)
         arrays[self.out] = y.reshape(x.shape)
 
 
@@ -59,7 +57,7 @@ class LayerNorm(Op):
         return _infer(self, tensors, self.x, self.width, self.eps, (self.w, self.bias))
 
     def compute(self, arrays: Arrays) -> None:
-        x, w, bias = arrays[self.x], _vector(arrays, self.w), _vector(arrays, self.bias)
+        x, w, bias = arrays[self.x], vector(arrays, self.w), vector(arrays, self.bias)
         arrays[self.out] = normed(x.reshape(-1, self.width), w, bias, self.eps, centre=True).reshape(x.shape)
 
 
@@ -80,7 +78,3 @@ class L2Norm(Op):
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
         arrays[self.out] = unit_length(x.reshape(-1, self.width), self.eps).reshape(x.shape)
-
-
-def _vector(arrays: Arrays, name: str | None) -> Array | None:
-    return None if name is None else arrays[name].reshape(-1).astype(np.float64)

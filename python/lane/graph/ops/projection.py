@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes
+from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Writes, f64
 from lane.graph.tensor import Rows, Values
 from lane.launch.meaning.product import head_product, product
 
@@ -34,7 +32,7 @@ class MatMul(Op):
 
     def compute(self, arrays: Arrays) -> None:
         bias = None if self.bias is None else arrays[self.bias]
-        arrays[self.out] = product(arrays[self.x], arrays[self.w].astype(np.float64), bias)
+        arrays[self.out] = product(arrays[self.x], f64(arrays[self.w]), bias)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class MatMulValues(Op):
 
     def compute(self, arrays: Arrays) -> None:
         bias = None if self.bias is None else arrays[self.bias]
-        arrays[self.out] = product(arrays[self.x], arrays[self.w].astype(np.float64).T, bias)
+        arrays[self.out] = product(arrays[self.x], f64(arrays[self.w]).T, bias)
 
 
 @dataclass(frozen=True)
@@ -94,6 +92,6 @@ class HeadMatMul(Op):
 
     def compute(self, arrays: Arrays) -> None:
         x = arrays[self.x]
-        w = arrays[self.w].astype(np.float64).reshape(self.heads, -1, arrays[self.w].shape[1])
+        w = f64(arrays[self.w]).reshape(self.heads, -1, arrays[self.w].shape[1])
         y = head_product(x.reshape(len(x), -1, self.a), w.transpose(0, 2, 1) if self.rows_in else w)
         arrays[self.out] = y.reshape(len(x), -1)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Updates, Writes
+from lane.graph.ops.base import Arrays, Op, Reads, Shape, Tensors, Updates, Writes, f64
 from lane.launch.meaning.recurrent import convolve, decay, delta_rule, key_head
 
 
@@ -40,7 +38,7 @@ class Conv(Op):
         return x.rows, x.cols
 
     def compute(self, arrays: Arrays) -> None:
-        w = arrays[self.w].astype(np.float64)
+        w = f64(arrays[self.w])
         arrays[self.out] = convolve(arrays[self.x], w, arrays[self.ring], int(arrays[self.pos][0, 0]))
 
 
@@ -62,7 +60,7 @@ class Decay(Op):
         return a.rows, a.cols
 
     def compute(self, arrays: Arrays) -> None:
-        dt, al = (arrays[name].reshape(-1).astype(np.float64) for name in (self.dt, self.al))
+        dt, al = (f64(arrays[name].reshape(-1)) for name in (self.dt, self.al))
         arrays[self.out] = decay(arrays[self.a], dt, al)
 
 

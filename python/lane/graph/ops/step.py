@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from lane.graph.ops.base import Arrays, Op, Reads, Tensors, Updates
+from lane.launch.meaning.choice import best
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,5 @@ class ArgMax(Op):
         self.need(self.advance >= 1, f"advance of {self.advance} rows, allowed 1 or more")
 
     def compute(self, arrays: Arrays) -> None:
-        last = arrays[self.logits][-1]
-        arrays[self.token][0, 0] = np.argmax(np.where(np.isnan(last), -np.inf, last))
+        arrays[self.token][0, 0] = best(arrays[self.logits][-1:])[0]
         arrays[self.pos][0, 0] += self.advance

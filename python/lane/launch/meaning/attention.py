@@ -84,8 +84,3 @@ def _softmax(s: F64, sinks: F64 | None) -> F64:
     if sinks is not None:
         total = total + np.exp(sinks[..., None] - top)
     return np.asarray(e / total)
-
-
-def output_gated(out: F64, gate: F64) -> F64:
-    """out·sigmoid(gate): attention's output gate."""
-    return out * activate(UnaryOp.SIGMOID, gate)

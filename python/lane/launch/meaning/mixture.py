@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,13 +92,12 @@ def route(logits: F64, choice_bias: F64 | None, router: Router) -> tuple[npt.NDA
     return chosen, weights * router.scale
 
 
-def mixed(x: F64, chosen: npt.NDArray[np.int64], weights: F64, experts: Sequence[GatedUnit]) -> F64:
+def mixed(x: F64, chosen: npt.NDArray[np.int64], weights: F64, expert: Callable[[int], GatedUnit]) -> F64:
     """Σ over a row's chosen experts of weight · expert(x)."""
     y = np.zeros_like(x)
-    for e, expert in enumerate(experts):
+    for e in np.unique(chosen):
         rows, places = np.nonzero(chosen == e)
-        if len(rows):
-            y[rows] += weights[rows, places][:, None] * expert(x[rows])
+        y[rows] += weights[rows, places][:, None] * expert(int(e))(x[rows])
     return y
 
 

@@ -1,7 +1,7 @@
-"""What a schedule's launches have for themselves on a CPU of so many threads.
+"""A CPU of so many threads as what a plan is made for.
 
-Enters: a schedule, the CPU's numbers. Leaves: the same schedule with its launches' scratch as arrays, and the bytes
-that each thread needs besides. The kernels say how much (`cpp/cpu/measure.h`), bound to arrays that lie nowhere yet.
+Enters: a schedule. Leaves: the same schedule with its launches' scratch as arrays, and the bytes that each thread needs
+besides. The kernels say how much (`cpp/cpu/measure.h`), bound to arrays that lie nowhere yet.
 """
 
 from __future__ import annotations
@@ -27,19 +27,24 @@ from lane.schedule.schedule import Schedule, Scratch, with_scratch
 
 
 @dataclass(frozen=True, slots=True)
-class CpuNumbers:
+class CpuTarget:
     """What a plan for a CPU depends on: its threads, its instruction set (none: the fastest that there is)."""
 
     threads: int
     isa: str | None = None
 
+    def with_workspace(self, schedule: Schedule) -> tuple[Schedule, int]:
+        """The schedule with its launches' scratch, and the most bytes that threads have besides, all together."""
+        planned, thread_bytes = cpu_workspace(schedule, self)
+        return planned, self.threads * thread_bytes
 
-def cpu_numbers(threads: int | None = None) -> CpuNumbers:
-    """The numbers of this machine's CPU, for so many threads (none: as many as this process may run on)."""
-    return CpuNumbers(threads or len(os.sched_getaffinity(0)))
+
+def this_cpu(threads: int | None = None, isa: str | None = None) -> CpuTarget:
+    """This machine's CPU, for so many threads (none: as many as this process may run on)."""
+    return CpuTarget(threads or len(os.sched_getaffinity(0)), isa)
 
 
-def cpu_workspace(schedule: Schedule, cpu: CpuNumbers) -> tuple[Schedule, int]:
+def cpu_workspace(schedule: Schedule, cpu: CpuTarget) -> tuple[Schedule, int]:
     """The schedule with its launches' scratch, and the most bytes that a launch needs of each thread besides."""
     executed = [(number, item) for number, item in enumerate(schedule.launches) if not isinstance(item.launch, View)]
     index = {name: i for i, name in enumerate(schedule.buffers)}

@@ -28,11 +28,13 @@ FLOAT_FORMATS = ("F32", "F16", "BF16")  # multiply float activations under every
 class Linked:
     """A launch and the indices of the graph's ops that it computes, sorted (none: a form another launch needs).
 
-    `scratch` names the arrays that it has for itself while it runs, `counters` those that it leaves as it finds them.
+    `made` are tensors that are none of the graph's and that it writes first. `scratch` names the arrays that it has for
+    itself while it runs, `counters` those that it leaves as it finds them.
     """
 
     launch: Launch
     ops: tuple[int, ...]
+    made: tuple[Tensor, ...] = ()
     scratch: tuple[str, ...] = ()
     counters: tuple[str, ...] = ()
 

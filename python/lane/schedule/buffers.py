@@ -85,9 +85,9 @@ class Buffer:
         return f"{self.name} {self.fill.value} {self.elem.value}[{self.elems}] {forms}{where}"
 
 
-def lay_out(graph: StepGraph, linked: Sequence[Linked], made: Mapping[str, Tensor] | None = None) -> dict[str, Buffer]:
-    """The buffers of a schedule, in order of first touch; `made` are tensors that link declared beside the graph's."""
-    tensors = {**graph.tensors, **(made or {})}
+def lay_out(graph: StepGraph, linked: Sequence[Linked]) -> dict[str, Buffer]:
+    """The buffers of a schedule, in order of first touch."""
+    tensors = {**graph.tensors, **{tensor.name: tensor for item in linked for tensor in item.made}}
     storages: dict[str, set[Storage]] = {}
     views: dict[str, tuple[str, int]] = {}  # the tensor that each view lies in, and where
     for item in linked:

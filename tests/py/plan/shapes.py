@@ -2,7 +2,7 @@
 
 Enters: the shapes below. Leaves: problems as the planner takes them. A `Tape` records launches as (what is read, what
 is written); an array's life is from its first writer to its last reader. Projections under the int8 numerics read
-quantised activations, so each of their inputs has words, scales and word sums beside its plain values; tiled and
+quantised activations, so each of their inputs has words and scales beside its plain values; tiled and
 grouped kernels have scratch.
 """
 
@@ -45,9 +45,9 @@ class Tape:
         self.launch_many({}, *read)
 
     def quantise(self, x: str) -> tuple[str, ...]:
-        """The quantised form of an array of f32: words, a scale per 32 values, a sum of words per 16."""
+        """The quantised form of an array of f32: words, a scale per 32 values."""
         elems = self._bytes[x] // 4
-        return tuple(self.launch_many({f"{x} words": elems, f"{x} scales": elems // 8, f"{x} sums": elems // 8}, x))
+        return tuple(self.launch_many({f"{x} words": elems, f"{x} scales": elems // 8}, x))
 
     def problem(self) -> _core.ArenaProblem:
         """The arena problem on one stream."""

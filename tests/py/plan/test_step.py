@@ -54,12 +54,12 @@ def test_a_tensor_that_link_makes_is_written_part_by_part() -> None:
 
 @pytest.mark.parametrize("launches", [(half(0),), (half(64),), (half(0), half(0)), (half(0), half(63))])
 def test_what_no_part_wrote_is_found(launches: tuple[Launch, ...]) -> None:
-    with pytest.raises(PlanError, match="unwritten: .*'joined plain'"):
+    with pytest.raises(PlanError, match=r"unwritten: .*'joined plain'"):
         plan_step(with_launches(*launches, READ_JOINED))
 
 
 def test_a_part_past_a_tensor_s_end_is_found() -> None:
-    with pytest.raises(PlanError, match="bounds: .*'joined plain'"):
+    with pytest.raises(PlanError, match=r"bounds: .*'joined plain'"):
         plan_step(with_launches(half(0), half(65), READ_JOINED))
 
 
@@ -67,7 +67,7 @@ def test_rows_at_a_fixed_place_are_its_rows() -> None:
     """A stack's rows set one after the other; the last one missing is found."""
     stack = [SetRow("joined", None, "x", 128, 1, row=r) for r in range(4)]
     plan_step(with_launches(*stack, READ_JOINED))
-    with pytest.raises(PlanError, match="unwritten: .*'joined plain'"):
+    with pytest.raises(PlanError, match=r"unwritten: .*'joined plain'"):
         plan_step(with_launches(*stack[:3], READ_JOINED))
 
 

@@ -123,7 +123,7 @@ def test_launches_have_scratch_and_counters_of_their_own() -> None:
     planned = schedule(small(), Numerics.INT8)
     number = next(n for n, item in enumerate(planned.launches) if item.launch.kind == "argmax")
     given = with_scratch(planned, {number: [Scratch("best", 30), Scratch("arrived", 8, counter=True)]})
-    scratch, counter = f"argmax.{number}.best", f"argmax.{number}.arrived"
+    scratch, counter = f"argmax.{number}.best", f"4.last.argmax.{number}.arrived"
     assert str(given.buffers[scratch]) == f"{scratch} scratch f32[8] plain"
     assert str(given.buffers[counter]) == f"{counter} counter i32[2] plain"
     assert given.buffers[scratch].is_step_local and not given.buffers[counter].is_step_local

@@ -147,7 +147,7 @@ TEST_F(Lane, TellsWhatItWasPlannedFor) {
   EXPECT_EQ(facts.context, kContext);
   EXPECT_EQ(facts.vocab, kVocab);
   EXPECT_EQ(facts.most_rows, kChunk);
-  EXPECT_EQ(facts.shared_bytes, 64 + kChunk * kRowBytes);
+  EXPECT_EQ(facts.shared_bytes, kPoolBytes + TinyForm::arena_bytes(kChunk));
   EXPECT_EQ(facts.session_bytes, kStateBytes);
   EXPECT_EQ(facts.threads, 2);
 }

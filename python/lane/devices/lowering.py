@@ -25,7 +25,8 @@ from lane.schedule.buffers import Fill
 
 
 def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
-    """The image of all forms of a plan."""
+    """The image of all forms of a plan, which was made for a CPU."""
+    assert plan.cpu is not None
     identity = checkpoint.identity()
     io = plan.decode.schedule.io
     return Image(
@@ -33,6 +34,7 @@ def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
         numerics=list(Numerics).index(plan.numerics),
         context=plan.model.context,
         vocab=plan.vocab,
+        threads=plan.cpu.threads,
         parts=tuple(map(ImagePart, identity.part_bytes, checkpoint.file.data_offsets)),
         head_sha256=identity.head_sha256,
         matrices=tuple(_matrix(checkpoint, rows) for rows in plan.matrices),

@@ -20,7 +20,7 @@
 
 namespace lane::embed {
 
-inline constexpr std::int64_t kVocab = 8, kContext = 40, kChunk = 4;
+inline constexpr std::int64_t kVocab = 8, kContext = 40, kChunk = 4, kThreads = 3;
 inline constexpr std::int64_t kToken = 0, kPos = 64, kTokens = 128, kLogits = 192, kStateBytes = 256, kPoolBytes = 64;
 inline constexpr std::int64_t kRowBytes = kVocab * 4, kScratchBytes = 64;
 
@@ -101,6 +101,7 @@ class TinyModel : public testing::Test {
     Plan plan{};
     plan.numerics = static_cast<std::int64_t>(spec::Numerics::kPrecise);
     plan.context = kContext;
+    plan.threads = kThreads;
     plan.identity = GgufFile::open(checkpoint_).identity();
     const auto head = static_cast<std::int64_t>(plan.identity.head_bytes[0]);
     plan.matrices = {{0, kVocab, kVocab, {{0, head, 3 * kRowBytes, 3}, {0, head + 3 * kRowBytes, 5 * kRowBytes, 5}}}};

@@ -101,9 +101,10 @@ from pathlib import Path
 import lane
 from lane.devices.image import write_image
 from lane.devices.lowering import lower_plan
-from lane.pipeline import compile_plan, open_model
+from lane.pipeline import Options, compile_plan, open_model
+from lane.plan.workspace import cpu_numbers
 checkpoint, model = open_model(Path(sys.argv[1]))
-write_image(sys.argv[2], lower_plan(checkpoint, compile_plan(model)))
+write_image(sys.argv[2], lower_plan(checkpoint, compile_plan(model, (), Options(cpu=cpu_numbers()))))
 print(*(piece.id for piece in lane.load(sys.argv[1]).generate([1, 5, 9], 16)))
 """
     model, plan = ROOT / "tests" / "data" / "families" / "llama" / "model.gguf", tmp_path / "plan"

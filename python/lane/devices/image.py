@@ -83,8 +83,11 @@ class ImageForm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Image:
-    """A lowered plan. `numerics` is its ordinal, `threads` the most that launches have scratch for, `carried` are offset
-    and bytes in a state of what a sequence begins with as zeros, `head_sha256` the checkpoint's identity with `parts`."""
+    """A lowered plan.
+
+    `numerics` is its ordinal, `threads` the most that launches have scratch for, `carried` are offset and bytes in a
+    state of what a sequence begins with as zeros, `head_sha256` the checkpoint's identity with `parts`.
+    """
 
     spec_hash: str
     numerics: int

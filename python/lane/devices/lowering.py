@@ -1,7 +1,7 @@
 """Lowering: a plan as the plain numbers that the CPU device takes.
 
-Enters: a plan and the checkpoint that it was made of. Leaves: tables and records of its forms, its constants; and all of
-it as one `Image`, matrices by their places in the files. Nothing is read of the matrices.
+Enters: a plan and the checkpoint that it was made of. Leaves: tables and records of its forms, its constants; and all
+of it as one `Image`, matrices by their places in the files. Nothing is read of the matrices.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
         head_sha256=identity.head_sha256,
         matrices=tuple(_matrix(checkpoint, rows) for rows in plan.matrices),
         pool_bytes=plan.pool.total_bytes,
-        constants=tuple(map(ImageConstant, *zip(*constants(plan.pool.parts), strict=True))),
+        constants=tuple(ImageConstant(offset, values) for offset, values in constants(plan.pool.parts)),
         state_bytes=plan.state.total_bytes,
         carried=tuple(carried_ranges(plan.state)),
         io=ImageIo(*(plan.state.named(name).offset_bytes for name in (io.token, CHUNK_TOKENS, io.pos, io.logits))),

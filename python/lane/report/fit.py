@@ -27,9 +27,9 @@ from lane.models.step import CHUNK_ROWS
 from lane.pipeline import Options, compile_plan
 from lane.plan.chips import CONTEXT_BYTES, Chip, chip_named
 from lane.plan.cost import launch_cost
+from lane.plan.cpu_target import this_cpu
 from lane.plan.plan import FormKey, Plan
 from lane.plan.residence import Residence, choose_residence, spare_bytes
-from lane.plan.cpu_target import this_cpu
 from lane.schedule.buffers import Fill
 from lane.schedule.schedule import Schedule
 

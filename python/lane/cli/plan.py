@@ -13,7 +13,7 @@ from lane.cli.options import context_option, device_options, json_option, model_
 from lane.cli.text import bytes_text, count_text, table_text
 from lane.devices.image import write_image
 from lane.devices.lowering import lower_plan
-from lane.devices.registry import DEFAULT, DeviceOptions
+from lane.devices.registry import DEFAULT, DEVICES, DeviceOptions
 from lane.engine import Engine
 from lane.errors import UnsupportedError, UsageError
 from lane.graph.graph import Head

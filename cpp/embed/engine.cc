@@ -19,6 +19,14 @@ int processors() {
   return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
 }
 
+// Threads to run on. Launches have scratch for those of the plan; fewer need no more.
+int choose_threads(const Plan& plan, int threads) {
+  if (threads == 0) return static_cast<int>(std::min<std::int64_t>(plan.threads, processors()));
+  if (threads > 0 && threads <= plan.threads) return threads;
+  throw Error(ErrorKind::kUsage, "plan: threads: found " + std::to_string(threads) + ", allowed 1 to " +
+                                     std::to_string(plan.threads) + ", what it was made for");
+}
+
 // Refuses what the machine cannot hold before any of it is touched.
 void check_memory(const Plan& plan) {
   const std::int64_t there_is = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
@@ -47,7 +55,7 @@ Engine::Engine(const std::string& checkpoint, const std::string& plan, int threa
 
 Engine::Engine(const std::string& checkpoint, const std::string& path, const Plan& plan, int threads)
     : files_(open_known_checkpoint(checkpoint, plan.identity)),
-      program_(threads == 0 ? processors() : threads, plan.numerics, "auto"),
+      program_(choose_threads(plan, threads), plan.numerics, "auto"),
       io_(plan.io),
       context_(plan.context),
       pool_bytes_(plan.pool_bytes),

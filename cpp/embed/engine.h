@@ -26,7 +26,7 @@ class Engine {
     std::int64_t rows, number;
   };
 
-  // `threads`: 0 for as many as the process may run on. Throws lane::Error.
+  // `threads`: at most the plan's; 0 for as many of them as there are processors. Throws lane::Error.
   Engine(const std::string& checkpoint, const std::string& plan, int threads);
 
   std::int64_t context() const { return context_; }

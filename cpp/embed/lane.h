@@ -42,10 +42,10 @@ typedef struct lane_plan_facts {
  * has. */
 LANE_API const char* lane_error_text(void);
 
-/* Opens a checkpoint (one file, or the first of those that it was split into) with its plan. `threads`: 1 to 1024, or 0
- * for as many as the process may run on. LANE_USAGE for a path that does not open, LANE_CHECKPOINT for a malformed plan
- * or one of another checkpoint, LANE_UNSUPPORTED for a plan of another version of lane, LANE_CAPACITY for too little
- * memory. */
+/* Opens a checkpoint (one file, or the first of those that it was split into) with its plan. `threads`: 1 to those that
+ * the plan was made for, or 0 for as many of them as the process may run on. LANE_USAGE for a path that does not open,
+ * LANE_CHECKPOINT for a malformed plan or one of another checkpoint, LANE_UNSUPPORTED for a plan of another version of
+ * lane, LANE_CAPACITY for too little memory. */
 LANE_API lane_status lane_open(const char* checkpoint, const char* plan, int32_t threads, lane_engine** engine);
 
 LANE_API lane_status lane_plan(const lane_engine* engine, lane_plan_facts* facts);

@@ -115,6 +115,7 @@ Plan PlanReader::read() {
   plan_.numerics = take("numerics", 0, std::ssize(spec::kNumericsNames) - 1);
   plan_.context = take("context", 1, INT32_MAX);
   plan_.io.vocab = take("vocabulary", 1, INT32_MAX);
+  plan_.threads = take("threads", 1, INT32_MAX);
   read_identity();
   read_matrices();
   read_pool();

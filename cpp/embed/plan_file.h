@@ -5,7 +5,7 @@
 // check.
 //
 //   "LANEPLAN" · version · words of the file · SHA-256 of all that follows (4 words)
-//   · spec hash (16 characters) · numerics · context · vocabulary
+//   · spec hash (16 characters) · numerics · context · vocabulary · threads
 //   · parts n · n × (file bytes · head bytes) · SHA-256 of the heads (4 words)
 //   · matrices n · n × (type · rows · cols · runs m · m × (part · offset in the file · bytes · rows))
 //   · pool bytes · constants n · n × (offset · bytes)
@@ -48,6 +48,7 @@ struct PlanForm {
 
 struct Plan {
   std::int64_t numerics, context;
+  std::int64_t threads;  // the most that its launches have scratch for
   GgufIdentity identity;
   std::vector<PlanMatrix> matrices;
   std::int64_t pool_bytes;

@@ -1,4 +1,5 @@
-"""`lane plan`: what a step is compiled to, in numbers, as text that goldens compare, or launch by launch in time."""
+"""`lane plan`: what a step is compiled to, in numbers, as text that goldens compare, launch by launch in time, or as a
+file that hosts run."""
 
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ import click
 
 from lane.cli.options import context_option, device_options, json_option, model_argument, numerics_option
 from lane.cli.text import bytes_text, count_text, table_text
-from lane.devices.registry import DeviceOptions
+from lane.devices.image import write_image
+from lane.devices.lowering import lower_plan
+from lane.devices.registry import DEFAULT, DEVICES, DeviceOptions
 from lane.engine import Engine
-from lane.errors import UsageError
+from lane.errors import UnsupportedError, UsageError
 from lane.graph.graph import Head
 from lane.launch.record import Numerics
-from lane.models.step import MAX_CHUNK_ROWS
+from lane.models.step import CHUNK_ROWS, MAX_CHUNK_ROWS
 from lane.pipeline import Options, compile_plan, open_model
 from lane.plan.plan import FormKey
 from lane.report.dump import DUMPS, dump
@@ -51,6 +54,13 @@ from lane.session import Session
     help="Print what a pass made: without a name, the schedule.",
 )
 @click.option("--profile", "profiled", is_flag=True, help="Run the step and print what each launch takes.")
+@click.option(
+    "--save",
+    "saved",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write all steps, logits of the last row, as a file that hosts of the C interface run.",
+)
 @click.option("--position", type=click.IntRange(min=0), default=0, show_default=True, help="Where --profile runs it.")
 @device_options
 @json_option
@@ -62,21 +72,29 @@ def command(
     numerics: str,
     dumped: str | None,
     profiled: bool,
+    saved: Path | None,
     position: int,
     device: str,
     threads: int | None,
     as_json: bool,
 ) -> None:
     """Show what a step of MODEL is compiled to."""
-    if (dumped is not None) + profiled + as_json > 1:
-        raise UsageError("plan: more than one of --dump, --profile and --json, allowed one")
+    if (dumped is not None) + profiled + (saved is not None) + as_json > 1:
+        raise UsageError("plan: more than one of --dump, --profile, --save and --json, allowed one")
     if profiled and head == Head.ALL.value:
         raise UsageError("plan: --profile with --head all, allowed --head last")
     checkpoint, recognised = open_model(model, context)
-    options = Options(Numerics(numerics))
+    on = DeviceOptions(threads)
+    options = Options(Numerics(numerics), target=DEVICES[device].target(on))
     if profiled:
-        engine = Engine(checkpoint, recognised, options, device, DeviceOptions(threads))
+        engine = Engine(checkpoint, recognised, options, device, on)
         click.echo("\n".join(_times(profile(Session(engine), rows, position))))
+        return
+    if saved is not None:
+        if device != DEFAULT:
+            raise UnsupportedError(f"plan: --save for the device {device}, allowed {DEFAULT}")
+        keys = [FormKey(rows) for rows in CHUNK_ROWS if rows <= recognised.context]
+        write_image(saved, lower_plan(checkpoint, compile_plan(recognised, keys, options)))
         return
     key = FormKey(rows, Head(head))
     plan = compile_plan(recognised, [key], options)

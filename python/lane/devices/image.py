@@ -83,13 +83,17 @@ class ImageForm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Image:
-    """A lowered plan. `numerics` is its ordinal, `carried` are offset and bytes in a state of what a sequence begins
-    with as zeros, `head_sha256` the checkpoint's identity with `parts`."""
+    """A lowered plan.
+
+    `numerics` is its ordinal, `threads` the most that launches have scratch for, `carried` are offset and bytes in a
+    state of what a sequence begins with as zeros, `head_sha256` the checkpoint's identity with `parts`.
+    """
 
     spec_hash: str
     numerics: int
     context: int
     vocab: int
+    threads: int
     parts: tuple[ImagePart, ...]
     head_sha256: str
     matrices: tuple[ImageMatrix, ...]
@@ -127,7 +131,7 @@ def _lists(image: Image) -> Iterator[bytes]:
     spec_hash = image.spec_hash.encode("ascii")
     assert len(spec_hash) == SPEC_HASH_CHARS
     yield spec_hash
-    yield _words([image.numerics, image.context, image.vocab, len(image.parts)])
+    yield _words([image.numerics, image.context, image.vocab, image.threads, len(image.parts)])
     yield _words([number for part in image.parts for number in (part.file_bytes, part.head_bytes)])
     yield bytes.fromhex(image.head_sha256)
     yield _words([len(image.matrices)])

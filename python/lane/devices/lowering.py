@@ -1,7 +1,7 @@
 """Lowering: a plan as the plain numbers that the CPU device takes.
 
-Enters: a plan and the checkpoint that it was made of. Leaves: tables and records of its forms, its constants; and all of
-it as one `Image`, matrices by their places in the files. Nothing is read of the matrices.
+Enters: a plan and the checkpoint that it was made of. Leaves: tables and records of its forms, its constants; and all
+of it as one `Image`, matrices by their places in the files. Nothing is read of the matrices.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from lane.checkpoint.gguf import Checkpoint
+from lane.devices.device import DeviceError
 from lane.devices.image import Image, ImageConstant, ImageForm, ImageIo, ImageMatrix, ImagePart, ImageRun, Words
 from lane.graph.graph import Head
 from lane.graph.tensor import Rows, Values
@@ -18,6 +19,7 @@ from lane.launch.record import F32, Numerics
 from lane.launch.spec import spec_hash
 from lane.launch.table import COLUMNS
 from lane.launch.words import buffer_row, launch_words
+from lane.plan.cpu_target import CpuTarget
 from lane.plan.plan import FormPlan, Plan
 from lane.plan.pool import CHUNK_TOKENS, PoolPart, PoolPlan
 from lane.quant.registry import format_named
@@ -25,7 +27,9 @@ from lane.schedule.buffers import Fill
 
 
 def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
-    """The image of all forms of a plan."""
+    """The image of all forms of a plan; DeviceError unless it was made for a CPU."""
+    if not isinstance(plan.target, CpuTarget):
+        raise DeviceError(f"cpu: a plan made for {plan.target}, allowed one made for a CPU")
     identity = checkpoint.identity()
     io = plan.decode.schedule.io
     return Image(
@@ -33,11 +37,12 @@ def lower_plan(checkpoint: Checkpoint, plan: Plan) -> Image:
         numerics=list(Numerics).index(plan.numerics),
         context=plan.model.context,
         vocab=plan.vocab,
+        threads=plan.target.threads,
         parts=tuple(map(ImagePart, identity.part_bytes, checkpoint.file.data_offsets)),
         head_sha256=identity.head_sha256,
         matrices=tuple(_matrix(checkpoint, rows) for rows in plan.matrices),
         pool_bytes=plan.pool.total_bytes,
-        constants=tuple(map(ImageConstant, *zip(*constants(plan.pool.parts), strict=True))),
+        constants=tuple(ImageConstant(offset, values) for offset, values in constants(plan.pool.parts)),
         state_bytes=plan.state.total_bytes,
         carried=tuple(carried_ranges(plan.state)),
         io=ImageIo(*(plan.state.named(name).offset_bytes for name in (io.token, CHUNK_TOKENS, io.pos, io.logits))),

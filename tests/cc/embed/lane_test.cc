@@ -147,7 +147,7 @@ TEST_F(Lane, TellsWhatItWasPlannedFor) {
   EXPECT_EQ(facts.context, kContext);
   EXPECT_EQ(facts.vocab, kVocab);
   EXPECT_EQ(facts.most_rows, kChunk);
-  EXPECT_EQ(facts.shared_bytes, 64 + kChunk * kRowBytes);
+  EXPECT_EQ(facts.shared_bytes, kPoolBytes + TinyForm::arena_bytes(kChunk));
   EXPECT_EQ(facts.session_bytes, kStateBytes);
   EXPECT_EQ(facts.threads, 2);
 }
@@ -182,7 +182,7 @@ TEST_F(Lane, RefusesByCodeAndText) {
       {[&] { return lane_plan(nullptr, &facts); }, LANE_USAGE, "engine: found NULL"},
       {[&] { return lane_session_open(engine_, nullptr); }, LANE_USAGE, "session: found NULL"},
       {[&] { return lane_open(nullptr, plan_.c_str(), 1, &engine); }, LANE_USAGE, "checkpoint: found NULL"},
-      {[&] { return open(checkpoint_, plan_, 1025); }, LANE_USAGE, "threads: found 1025"},
+      {[&] { return open(checkpoint_, plan_, 4); }, LANE_USAGE, "threads: found 4, allowed 1 to 3"},
       {[&] { return open(checkpoint_, plan_, -1); }, LANE_USAGE, "threads: found -1"},
       {[&] { return open(folder_ + "/none", plan_); }, LANE_USAGE, "cannot be opened"},
       {[&] { return open(checkpoint_, folder_ + "/none"); }, LANE_USAGE, "no file to read"},

@@ -63,6 +63,7 @@ TEST_F(PlanFile, IsReadAsItWasWritten) {
   const Plan expected = plan(), found = parse_plan(words, plan_);
   EXPECT_EQ(found.numerics, expected.numerics);
   EXPECT_EQ(found.context, kContext);
+  EXPECT_EQ(found.threads, kThreads);
   EXPECT_EQ(found.identity, expected.identity);
   ASSERT_EQ(found.matrices.size(), 1u);
   EXPECT_EQ(found.matrices[0].rows, kVocab);
@@ -111,6 +112,7 @@ TEST_F(PlanFile, RefusesWhatDoesNotHoldTogether) {
       {"numerics: found 3", [](Plan& p) { p.numerics = 3; }},
       {"context: found 0", [](Plan& p) { p.context = 0; }},
       {"vocabulary: found 0", [](Plan& p) { p.io.vocab = 0; }},
+      {"threads: found 0", [](Plan& p) { p.threads = 0; }},
       {"parts: found 0, allowed 1 up", [](Plan& p) { p.identity = {}; }},
       {"head bytes", [](Plan& p) { p.identity.head_bytes[0] = p.identity.part_bytes[0] + 1; }},
       {"run 0: part: found 1, allowed 0 to 0", [](Plan& p) { p.matrices[0].runs[0].part = 1; }},

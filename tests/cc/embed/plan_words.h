@@ -29,7 +29,7 @@ class PlanWords {
     add_text("LANEPLAN");
     add({1, 0, 0, 0, 0, 0});
     add_text(spec::kHash);
-    add({plan.numerics, plan.context, plan.io.vocab});
+    add({plan.numerics, plan.context, plan.io.vocab, plan.threads});
     add_identity(plan.identity);
     add_matrices(plan.matrices);
     add_pool(plan);

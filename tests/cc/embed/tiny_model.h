@@ -8,20 +8,21 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "cpp/embed/plan_file.h"
 #include "cpp/runtime/gguf.h"
-#include "lane_spec.h"
+#include "lane_records.h"
 #include "tests/cc/embed/plan_words.h"
 #include "tests/cc/runtime/gguf_bytes.h"
 
 namespace lane::embed {
 
-inline constexpr std::int64_t kVocab = 8, kContext = 40, kChunk = 4;
-inline constexpr std::int64_t kToken = 0, kPos = 64, kTokens = 128, kLogits = 192, kStateBytes = 256;
-inline constexpr std::int64_t kRowBytes = kVocab * 4;
+inline constexpr std::int64_t kVocab = 8, kContext = 40, kChunk = 4, kThreads = 3;
+inline constexpr std::int64_t kToken = 0, kPos = 64, kTokens = 128, kLogits = 192, kStateBytes = 256, kPoolBytes = 64;
+inline constexpr std::int64_t kRowBytes = kVocab * 4, kScratchBytes = 64;
 
 inline std::int32_t next_of(std::int32_t token) { return static_cast<std::int32_t>((3 * token + 1) % kVocab); }
 inline float weight(std::int32_t token, std::int32_t of) { return of == next_of(token) ? 2.0f : 0.125f * of; }
@@ -42,7 +43,7 @@ struct TinyForm {
   std::vector<std::int64_t> table, records;
 
   explicit TinyForm(std::int64_t rows) {
-    enum : std::int64_t { kMatrix, kIndex, kX, kLast, kBiases, kLogitsRow, kTokenOut, kPosition };
+    enum : std::int64_t { kMatrix, kIndex, kX, kLast, kBiases, kLogitsRow, kTokenOut, kPosition, kScratch };
     add(spec::Space::kMatrix, spec::Elem::kF32, kVocab * kVocab, 0);
     add(spec::Space::kState, spec::Elem::kI32, rows, rows == 1 ? kToken : kTokens);
     add(spec::Space::kArena, spec::Elem::kF32, rows * kVocab, 0);
@@ -51,11 +52,18 @@ struct TinyForm {
     add(spec::Space::kState, spec::Elem::kF32, kVocab, kLogits);
     add(spec::Space::kState, spec::Elem::kI32, 1, kToken);
     add(spec::Space::kState, spec::Elem::kI32, 1, kPos);
-    records = {spec::Gather::kKind, kMatrix, kIndex, kX, rows, kVocab, std::bit_cast<std::int64_t>(1.0)};
-    const std::int64_t add_op = 0;
-    records.insert(records.end(), {spec::Binary::kKind, add_op, kLast, kBiases, kLogitsRow, kVocab, kVocab, 0,  //
-                                   spec::ArgMax::kKind, kLogitsRow, kTokenOut, kPosition, kVocab, 1, rows});
+    add(spec::Space::kArena, spec::Elem::kF32, kScratchBytes / 4, rows * kRowBytes);
+    constexpr std::int64_t kAdd = 0, kOff = 0;
+    records = {spec::Gather::kKind, kScratch, kMatrix, kIndex, kX, rows, kVocab, std::bit_cast<std::int64_t>(1.0)};
+    const std::int64_t bias[] = {
+        spec::Binary::kKind, kScratch, kAdd, kLast, kBiases, kLogitsRow, kVocab, kVocab, kOff, kOff, kOff};
+    const std::int64_t choose[] = {
+        spec::ArgMax::kKind, kScratch, kLogitsRow, kTokenOut, kPosition, kVocab, 1, rows, kOff, kOff};
+    records.insert(records.end(), std::begin(bias), std::end(bias));
+    records.insert(records.end(), std::begin(choose), std::end(choose));
   }
+
+  static std::int64_t arena_bytes(std::int64_t rows) { return rows * kRowBytes + kScratchBytes; }
 
  private:
   void add(spec::Space space, spec::Elem elem, std::int64_t length, std::int64_t plain) {
@@ -93,15 +101,16 @@ class TinyModel : public testing::Test {
     Plan plan{};
     plan.numerics = static_cast<std::int64_t>(spec::Numerics::kPrecise);
     plan.context = kContext;
+    plan.threads = kThreads;
     plan.identity = GgufFile::open(checkpoint_).identity();
     const auto head = static_cast<std::int64_t>(plan.identity.head_bytes[0]);
     plan.matrices = {{0, kVocab, kVocab, {{0, head, 3 * kRowBytes, 3}, {0, head + 3 * kRowBytes, 5 * kRowBytes, 5}}}};
-    plan.pool_bytes = 64;
+    plan.pool_bytes = kPoolBytes;
     plan.constants = {{0, std::as_bytes(std::span(biases_))}};
     plan.state_bytes = kStateBytes;
     plan.io = {kToken, kTokens, kPos, kLogits, kVocab, {{kLogits, kRowBytes}}};
-    plan.forms = {{1, false, 1, kRowBytes, one_.table, one_.records},
-                  {kChunk, false, 1, kChunk * kRowBytes, chunk_.table, chunk_.records}};
+    plan.forms = {{1, false, 1, TinyForm::arena_bytes(1), one_.table, one_.records},
+                  {kChunk, false, 1, TinyForm::arena_bytes(kChunk), chunk_.table, chunk_.records}};
     return plan;
   }
 

@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from lane.devices.image import write_image
+from lane.devices.lowering import lower_plan
+from lane.errors import ExitCode
 from lane.graph.graph import Head
 from lane.launch.record import Numerics
 from lane.pipeline import Options, compile_plan, open_model
+from lane.plan.cpu_target import this_cpu
 from lane.plan.plan import FormKey, FormPlan
 from lane.report.dump import DUMPS
 from tests.py.cli.conftest import Lane
 
 
 def compiled(model: Path, key: FormKey, numerics: Numerics = Numerics.INT8) -> FormPlan:
-    return compile_plan(open_model(model, 64)[1], [key], Options(numerics)).form(key)
+    return compile_plan(open_model(model, 64)[1], [key], Options(numerics, target=this_cpu())).form(key)
 
 
 @pytest.mark.parametrize("numerics", ["precise", "int8", "int8x2"])
@@ -91,3 +95,37 @@ def test_refusals(lane: Lane, model: Path, arguments: tuple[str, ...], code: int
     outcome = lane("plan", model, *arguments)
     assert outcome.code == code
     assert said in outcome.error()
+
+
+def test_save_writes_every_form_for_hosts(lane: Lane, model: Path, tmp_path: Path) -> None:
+    outcome = lane("plan", model, "--ctx", 64, "--threads", 3, "--save", tmp_path / "plan")
+    assert (outcome.code, outcome.out) == (0, "")
+    checkpoint, recognised = open_model(model, 64)
+    keys = [FormKey(rows) for rows in (2, 4, 8, 16, 32, 64)]
+    plan = compile_plan(recognised, keys, Options(Numerics.INT8, target=this_cpu(3)))
+    write_image(tmp_path / "expected", lower_plan(checkpoint, plan))
+    assert (tmp_path / "plan").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--save", "plan", "--json"), ExitCode.USAGE, "--save and --json"),
+        (("--save", "plan", "--device", "reference"), ExitCode.UNSUPPORTED, "device reference, allowed cpu"),
+        (("--save", "none/plan"), ExitCode.SYSTEM, "none/plan"),
+    ],
+)
+def test_save_is_refused(
+    lane: Lane,
+    model: Path,
+    options: tuple[str, ...],
+    code: ExitCode,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = lane("plan", model.absolute(), "--ctx", 64, *options)
+    assert outcome.code == code
+    assert said in outcome.error()
+    assert not list(tmp_path.iterdir())

@@ -19,6 +19,7 @@ IMAGE = Image(
     numerics=1,
     context=64,
     vocab=49,
+    threads=6,
     parts=(ImagePart(1000, 200), ImagePart(2000, 300)),
     head_sha256="ab" * 32,
     matrices=(ImageMatrix(8, 5, 32, (ImageRun(0, 256, 68, 2), ImageRun(1, 320, 102, 3))),),
@@ -43,7 +44,7 @@ def test_words(tmp_path: Path) -> None:
     assert raw[24 : 8 * HEAD_WORDS] == hashlib.sha256(raw[8 * HEAD_WORDS :]).digest()
     assert raw[8 * HEAD_WORDS :][:16] == b"0123456789abcdef"
     digest = struct.unpack("<4q", b"\xab" * 32)
-    lists = (1, 64, 49, 2, 1000, 200, 2000, 300, *digest, 1, 8, 5, 32, 2, 0, 256, 68, 2, 1, 320, 102, 3)
+    lists = (1, 64, 49, 6, 2, 1000, 200, 2000, 300, *digest, 1, 8, 5, 32, 2, 0, 256, 68, 2, 1, 320, 102, 3)
     places = (128, 2, 0, 12, 64, 16, 4096, 2, 0, 1024, 2048, 512, 1024, 1088, 1152, 3072)
     forms = (2, 1, 0, 1, 640, 16, 3, 4, 1, 1, 1280, 0, 1, *range(16), 7, -1, 2**40, 9)
     numbers = (*lists, *places, *forms)

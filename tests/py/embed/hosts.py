@@ -19,11 +19,14 @@ from lane.plan.plan import FormKey
 HOST = os.environ.get("LANE_HOST", "build/host")
 
 
-def write_plan(checkpoint: Path, plan: Path, numerics: Numerics, context: int | None = None) -> Path:
+def write_plan(
+    checkpoint: Path, plan: Path, numerics: Numerics, context: int | None = None, threads: int | None = None
+) -> Path:
     """Writes the plan of a checkpoint with all forms that its context has, and gives its path."""
     opened, model = open_model(checkpoint, context)
     keys = [FormKey(rows) for rows in CHUNK_ROWS if rows <= model.context]
-    write_image(plan, lower_plan(opened, compile_plan(model, keys, Options(numerics, target=this_cpu()))))
+    options = Options(numerics, target=this_cpu(threads))
+    write_image(plan, lower_plan(opened, compile_plan(model, keys, options)))
     return plan
 
 

@@ -42,6 +42,13 @@ def test_tokens_of_lane(numerics: Numerics, tmp_path: Path) -> None:
         assert generate(LLAMA.path, plan, prompt, len(expected)) == expected
 
 
+def test_the_tokens_do_not_depend_on_the_threads_planned_for(tmp_path: Path) -> None:
+    prompt = LLAMA.reference.tokens[:9]
+    plans = [write_plan(LLAMA.path, tmp_path / f"{n}", Numerics.INT8, threads=n) for n in (1, 2, 64)]
+    one, two, many = (generate(LLAMA.path, plan, prompt, 16) for plan in plans)
+    assert one == two == many
+
+
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_plan(LLAMA.path, tmp_path_factory.mktemp("plans") / "plan", Numerics.INT8, 64)

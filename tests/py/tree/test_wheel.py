@@ -95,18 +95,8 @@ assert np.linalg.norm(found - reference["logits"]) <= 1e-5 * np.linalg.norm(refe
 
 
 def test_a_host_runs_a_tiny_model(build: Path, python: Path, tmp_path: Path) -> None:
-    program = """
-import sys
-from pathlib import Path
-import lane
-from lane.devices.image import write_image
-from lane.devices.lowering import lower_plan
-from lane.pipeline import Options, compile_plan, open_model
-from lane.plan.workspace import cpu_numbers
-checkpoint, model = open_model(Path(sys.argv[1]))
-write_image(sys.argv[2], lower_plan(checkpoint, compile_plan(model, (), Options(cpu=cpu_numbers()))))
-print(*(piece.id for piece in lane.load(sys.argv[1]).generate([1, 5, 9], 16)))
-"""
     model, plan = ROOT / "tests" / "data" / "families" / "llama" / "model.gguf", tmp_path / "plan"
-    expected = run(python, "-c", program, model, plan)
+    run(python.with_name("lane"), "plan", model, "--save", plan)
+    program = "import lane, sys; print(*(piece.id for piece in lane.load(sys.argv[1]).generate([1, 5, 9], 16)))"
+    expected = run(python, "-c", program, model)
     assert run(build / "build" / "host", model, plan, "16", "1", "5", "9") == expected

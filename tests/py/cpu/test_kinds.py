@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 import numpy as np
 import pytest
 
 from lane import _core
 from lane.errors import UnsupportedError, UsageError
-from lane.launch.fields import DestMode
-from lane.launch.record import Dest, FieldSpec, Launch, Numerics, Record, field_specs
+from lane.launch.record import Launch, Numerics
 from lane.launch.registry import KINDS
 from lane.launch.table import Elem, Space
 from lane.launch.words import buffer_row, launch_words
 from tests.py.cpu.sweeps import SWEEPS
+from tests.py.support.launches import made, options_of
 
 KERNELS: dict[str, list[str]] = dict(_core.cpu_kinds())
 WITHOUT_KERNEL = {"gemv_f32", "gemm_parts", "gemv_glu", "head_gemv", "rope_parts", "join", "fold"}
 MODULES = ("test_attention", "test_data", "test_projection", "test_quantise", "test_rows")
-
-
-def used(spec: FieldSpec) -> Any:
-    """A value of a field that is none's default."""
-    if spec.type is Dest:
-        return Dest("b", DestMode.ROWS, pitch=1)
-    if spec.is_record:
-        return (made(spec.type),) if spec.repeated else made(spec.type)
-    if spec.is_enum:
-        return next(member for member in spec.type if member is not spec.default)
-    return {str: "b", bool: True, int: 3, float: 3.0}[spec.type]
-
-
-def made(record: type[Record], *options: str) -> Any:
-    """A record of any values, that makes use of these options and of no other."""
-    given = {}
-    for spec in field_specs(record):
-        if spec.type is Dest and not spec.optional and spec.name not in options:
-            given[spec.name] = Dest("b")
-        elif spec.name in options or not spec.option:
-            given[spec.name] = used(spec)
-        else:
-            given[spec.name] = spec.default
-    return record(**given)
 
 
 def refusal(launch: Launch) -> str:
@@ -63,10 +38,6 @@ def test_kinds_without_a_kernel_are_these() -> None:
 def test_a_kind_without_a_kernel_is_refused(kind: type[Launch]) -> None:
     wanted = f"cpu: launch 0 ({kind.kind}): kind: found one without a kernel on the CPU, allowed {', '.join(KERNELS)}"
     assert refusal(made(kind)) == wanted
-
-
-def options_of(kind: type[Launch]) -> list[str]:
-    return [spec.name for spec in field_specs(kind) if spec.option or spec.type is Dest]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.kind in KERNELS], ids=lambda kind: kind.kind)

@@ -30,6 +30,7 @@ from lane.launch.record import Dest, Launch, Memory, Part, Record, WriteTo, fiel
 from lane.launch.registry import KIND_NUMBER, KINDS
 from lane.launch.table import Elem
 from tests.py.launch.records_of_header import RecordReader
+from tests.py.support.launches import every_launch
 
 CACHE_ROWS = Dest("cache", DestMode.ROWS, index="pos", pitch=96, offset=32)
 SIDES = (
@@ -43,7 +44,7 @@ PARTS = (
 PLAIN_GEMV = projection.Gemv("x", "w", Dest("y"), k=64, n=48, m=3, read_quant=True)
 PLAIN_NORM = norm.Norm("x", "w", None, "out", rows=3, cols=64, eps=1e-6, centre=True)
 
-# Of every kind one launch without options, and one with all of them.
+# Launches as link and fusion make them; `every_launch` has one of each kind, whatever its values.
 SAMPLES: tuple[Launch, ...] = (
     data.Gather("table", "index", "out", rows=3, cols=64, scale=11.3125),
     data.View("src", "out", offset=96, n=32),
@@ -152,31 +153,12 @@ def name_of(value: object) -> str:
     return value.kind if isinstance(value, Launch) else str(value)
 
 
-def test_every_kind_has_a_sample() -> None:
-    assert {type(launch) for launch in SAMPLES} == set(KINDS)
+def test_kinds_are_numbered_and_named_apart() -> None:
     assert [KIND_NUMBER[kind] for kind in KINDS] == list(range(len(KINDS)))
     assert len({kind.kind for kind in KINDS}) == len(KINDS)
 
 
-def test_every_option_is_in_use_in_some_sample() -> None:
-    for kind in KINDS:
-        launches = [launch for launch in SAMPLES if type(launch) is kind]
-        for field in field_specs(kind):
-            if field.option and not (kind.kind in QUANTISING and field.name == "store_quant"):
-                used = any(field.is_used(getattr(launch, field.name)) for launch in launches)
-                assert used or (kind.kind, field.name) in UNUSED, f"{kind.kind}.{field.name}"
-
-
-QUANTISING = ("scale", "unary", "swiglu")  # whose quantised store is the binary's
-UNUSED = {("gemv_f32", "batch"), ("gemv_glu", "per_warp"), ("gemv_glu", "tail"), ("gemv_glu", "batch")} | {
-    ("gemm_parts", "batch"),
-    ("head_gemv", "batch"),
-    ("norm", "bias"),
-    ("rope_parts", "batch"),
-}
-
-
-@pytest.mark.parametrize("launch", SAMPLES, ids=name_of)
+@pytest.mark.parametrize("launch", [*SAMPLES, *every_launch()], ids=name_of)
 def test_the_header_decodes_what_python_encodes(launch: Launch) -> None:
     assert decoded(launch) == plain_value(launch)
 
@@ -317,7 +299,7 @@ def test_accesses_of_destinations(dest: Dest, wanted: Access) -> None:
     assert list(launch.accesses()) == [read("x"), *index, wanted]
 
 
-@pytest.mark.parametrize("launch", SAMPLES, ids=name_of)
+@pytest.mark.parametrize("launch", [*SAMPLES, *every_launch()], ids=name_of)
 def test_accesses_name_what_the_record_names(launch: Launch) -> None:
     """No buffer of a record goes without an access, and none is accessed that is not there."""
     assert {access.name for access in launch.accesses()} == set(tensor_names(launch))
@@ -355,7 +337,7 @@ def test_a_kind_must_define_its_meaning_and_its_operations() -> None:
         Plain("x", "y")  # type: ignore[abstract]
 
 
-@pytest.mark.parametrize("launch", SAMPLES, ids=name_of)
+@pytest.mark.parametrize("launch", [*SAMPLES, *every_launch()], ids=name_of)
 def test_operations_are_counted(launch: Launch) -> None:
     moves = (data.View, data.SetRow, data.Slice, data.Join)
     assert launch.operations() == 0 if isinstance(launch, moves) else launch.operations() > 0

@@ -15,6 +15,7 @@ from lane.launch.fields import (
     ReadIndex,
     ReadQuant,
     Region,
+    RowsSeen,
     Units,
     WriteQuant,
 )
@@ -232,8 +233,10 @@ class HeadGemv(Launch):
     batch: bool = False
 
     def extent(self, field: str, of: Record) -> Extent | None:
-        if field == "x" and of is self:
+        if field == "x":
             units = Units(self.m, 1 if self.shared else self.heads, self.a)
+            if self.upto is not None:
+                return RowsSeen(units.per_row * units.width, self.upto.count, self.m)
             return Region(0, units.elems) if self.part is None else self.part.region(units)
         return self.y.extent(Units(self.m, self.heads, self.b)) if field == "y" else None
 

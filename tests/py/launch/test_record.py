@@ -269,6 +269,15 @@ ACCESSES: tuple[tuple[Launch, list[Access]], ...] = (
         ],
     ),
     (
+        projection.HeadGemv("x", "w", Dest("y"), 100, 4, 16, 24, shared=True, upto=projection.UpTo("pos", 3)),
+        [
+            read("x", extent=RowsSeen(16, 3, 100), elems=HALF),
+            read("w", Storage.MATRIX),
+            read("pos", elems=I32),
+            write("y"),
+        ],
+    ),
+    (
         fold.Fold(PLAIN_GEMV, replace(PLAIN_NORM, x="y", cols=48)),
         [read("x", Storage.QUANT), read("w", Storage.MATRIX), read("w"), write("y"), write("out")],
     ),

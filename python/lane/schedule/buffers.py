@@ -98,9 +98,10 @@ def lay_out(graph: StepGraph, linked: Sequence[Linked]) -> dict[str, Buffer]:
         if isinstance(item.launch, View):
             base, offset = views.get(item.launch.src, (item.launch.src, 0))
             views[item.launch.out] = (base, offset + item.launch.offset)
+    logits = {sequence.logits for sequence in graph.io.sequences}
     buffers = {}
     for name, touched in storages.items():
-        fill = Fill.LOGITS if name == graph.io.logits else _FILLS[tensors[name].role]
+        fill = Fill.LOGITS if name in logits else _FILLS[tensors[name].role]
         buffers[name] = _buffer(tensors[name], fill, touched, views.get(name))
     _check_views(buffers)
     return buffers

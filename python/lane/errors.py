@@ -31,15 +31,14 @@ class ExitCode(enum.IntEnum):
     USAGE = 2, "a request that makes no sense: an unknown option, a value out of its range, a path that does not open"
     CHECKPOINT = (
         3,
-        ("a file that is malformed, truncated, not GGUF, or that lacks a tensor or a key which its kind must have"),
+        "a file that is malformed, incomplete, not GGUF (what it is instead is said), or that lacks a tensor or a key "
+        "which its kind must have",
     )
     UNSUPPORTED = 4, "a well-formed file or request that lane does not run"
     CAPACITY = (
         5,
-        (
-            "something that does not fit: a prompt or a step longer than the context, a context longer than lane runs, "
-            "memory"
-        ),
+        "something that does not fit: a prompt or a step longer than the context, a context longer than lane runs, "
+        "memory",
     )
     # 74 is sysexits.h's EX_IOERR; the last two are a shell's 128 + SIGINT and 128 + SIGPIPE.
     SYSTEM = 74, "the system refused to read or write: no space left for stdout, or stdout is closed"

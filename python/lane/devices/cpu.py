@@ -198,10 +198,12 @@ class CpuDevice:
         key = (rows, Head.LAST if rows == 1 else head)
         if key not in self._forms:
             form = self.lane.form(*key)
+            arena_bytes = max(self._arena_bytes, form.arena.total_bytes)
+            require_memory(f"cpu: {self.context} positions", self._pool.total_bytes + arena_bytes)
             self._forms[key] = self._add_form(form)
             if key[1] is Head.LAST:
                 self._steps.add(rows, self._forms[key])
-            self._arena_bytes = max(self._arena_bytes, form.arena.total_bytes)
+            self._arena_bytes = arena_bytes
         return self._forms[key]
 
     def _add_form(self, form: Form) -> int:

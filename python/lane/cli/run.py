@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from lane.api import Model, load
-from lane.checkpoint.chat import ChatTemplate
 from lane.cli.conversation import Speaker, converse, holding
 from lane.cli.notices import warn
 from lane.cli.options import Finite, context_option, device_options, model_argument, numerics_option
@@ -126,6 +125,8 @@ def command(
         loaded = load(model, device=device, numerics=numerics, ctx=context, threads=threads)
         warn([*loaded.tokenizer.warnings, *what.warnings(), *_context_warnings(loaded)])
     if source is not None:
+        from lane.checkpoint.chat import ChatTemplate  # imported when a conversation needs it
+
         loaded.template = ChatTemplate.from_metadata(loaded.checkpoint.metadata, source=source)
     loaded.load_seconds = time.perf_counter() - started
     options = {"stop": stop, **_sampling(loaded, what, sampling)}

@@ -48,7 +48,6 @@ class CpuDevice:
             )
         if not isinstance(plan.target, CpuTarget):
             raise DeviceError(f"cpu: a plan made for {plan.target}, allowed one made for a CPU")
-        _check_memory(plan)
         self.checkpoint = checkpoint
         self.plan = plan
         self.threads = plan.target.threads
@@ -60,7 +59,8 @@ class CpuDevice:
         self.adopt(plan)
 
     def adopt(self, plan: Plan) -> None:
-        """Makes the plan's forms ready to run."""
+        """Makes the plan's forms ready to run; CapacityError where the machine cannot hold what they need."""
+        _check_memory(plan)
         self.plan = plan
         self.program.grow_pool(plan.pool.total_bytes)
         self.program.grow_states(plan.state.total_bytes)

@@ -20,6 +20,7 @@ from lane.launch.record import F32
 from lane.limits import MemoryLimit
 from lane.models.rotation import Rotation
 from lane.plan.plan import FormKey
+from lane.report.fit import fit
 
 TINY = SIZES["tiny"]
 TOKENS = [5, 100, 37, 9, 9, 250, 3, 77, 41, 6, 12]
@@ -206,6 +207,23 @@ def test_a_usual_context_that_memory_cannot_hold_is_refused(path: Path, monkeypa
     with pytest.raises(CapacityError, match=r"cpu: 512 positions take \d+ bytes, allowed 1048576 \(a test's\)"):
         lane.load(path)
     assert lane.load(path, ctx=8).context == 8
+
+
+def test_a_step_that_memory_cannot_hold_beside_the_pool_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `fit` counts, to the byte: a pool, and the arena of the widest step."""
+    model = lane.load(path, ctx=64)
+    list(model.generate(TOKENS[:2], 2))
+    held = sum(size for part, size in model.memory().items() if part != "checkpoint")
+    needed = fit(path, context=64, forms=(1, 2)).choices[0].device_bytes
+    assert needed == held
+    for most in (needed, needed - 1):
+        monkeypatch.setattr("lane.limits.memory_limit", lambda most=most: MemoryLimit(most, "a test's"))
+        again = lane.load(path, ctx=64)
+        if most == needed:
+            list(again.generate(TOKENS[:2], 2))
+        else:
+            with pytest.raises(CapacityError, match=f"cpu: 64 positions take {needed} bytes, allowed {most}"):
+                list(again.generate(TOKENS[:2], 2))
 
 
 def test_a_file_whose_name_goes_away_stays_open(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ class TensorPlan:
     @property
     def row_bytes(self) -> int:
         """Of one row."""
-        return self.shape[0] // self.format.block_elems * self.format.block_bytes
+        return self.format.bytes_of(self.shape[0])
 
 
 def own_keys(family: str, size: Size) -> Mapping[str, object]:

@@ -78,7 +78,7 @@ class CheckpointSource:
     @staticmethod
     def _row_bytes(type_name: str, cols: int) -> int:
         format = format_named(type_name)
-        return cols // format.block_elems * format.block_bytes
+        return format.bytes_of(cols)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from lane.launch.projection import Gemv
-from lane.launch.quantised import quantise, quantised_values
+from lane.launch.quantised import QUANT_BLOCK_ELEMS, quantise, quantised_values
 from lane.launch.record import F64, Numerics
+from lane.launch.tiles import tile
 from lane.quant.format import Format
 from lane.quant.registry import format_named
 from tests.py.cpu.checks import U, bits, check
@@ -28,11 +29,12 @@ from tests.py.cpu.sweeps import sweeps
 
 NUMERICS = list(Numerics)
 
-# Rows around: one; the most a matrix is streamed for (3); a tile's 4 words rows (2 rows of two); a prime.
-ROWS = (1, 2, 3, 4, 5, 7, 8, 13)
-# Columns around a panel's 16 and a float tile's 4.
-COLS = (1, 3, 4, 15, 16, 17, 32, 37)
-# Chunks of 32 around a group's 8, and the four that half a group has.
+# Rows around: one; the most a matrix is streamed for; a tile's word rows (half as many of two words); a prime.
+TILE, PANEL, FLOATS = tile("cpu_tile_streams"), tile("cpu_panel_cols"), tile("cpu_float_cols")
+ROWS = (1, 2, tile("cpu_gemv_rows"), TILE, TILE + 1, 2 * TILE - 1, 2 * TILE, 3 * TILE + 1)
+# Columns around a panel's and a float tile's.
+COLS = (1, FLOATS - 1, FLOATS, PANEL - 1, PANEL, PANEL + 1, 2 * PANEL, 2 * PANEL + 5)
+# Quantised blocks around a group's 8, and the four that half a group has.
 CHUNKS = (1, 2, 4, 5, 8, 9, 16, 23)
 # Widths of float matrices around a vector's 8 lanes.
 WIDTHS = (1, 7, 8, 9, 16, 31, 64, 65)
@@ -42,7 +44,7 @@ def width(format: Format, step: int) -> int:
     """The step-th width: what a format's rows can have."""
     if format.block_elems == 1:
         return WIDTHS[step]
-    return max(CHUNKS[step] * 32 // format.block_elems, 1) * format.block_elems
+    return max(CHUNKS[step] * QUANT_BLOCK_ELEMS // format.block_elems, 1) * format.block_elems
 
 
 def magnitudes(case: Case) -> F64:

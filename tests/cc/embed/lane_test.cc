@@ -141,6 +141,25 @@ TEST_F(Lane, ASessionOutlivesItsEnginesClosing) {
   EXPECT_EQ(generate(session_, {4}, 3), chain(4, 3));
 }
 
+TEST_F(Lane, RunsACheckpointInSeveralFiles) {
+  constexpr std::int32_t kCut = 3;
+  const std::string first = write("tiny-00001-of-00002.gguf", tiny_part(0, 0, kCut));
+  write("tiny-00002-of-00002.gguf", tiny_part(1, kCut, kVocab));
+  Plan plan = this->plan();
+  plan.identity = GgufFile::open(first).identity();
+  const auto head = [&](std::size_t part) { return static_cast<std::int64_t>(plan.identity.head_bytes[part]); };
+  plan.matrices[0].runs = {{0, head(0), kCut * kRowBytes, kCut},
+                           {1, head(1), (kVocab - kCut) * kRowBytes, kVocab - kCut}};
+  const std::string path = write_words("split.plan", PlanWords(plan).words());
+  lane_engine* engine = nullptr;
+  lane_session* session = nullptr;
+  ASSERT_EQ(lane_open(first.c_str(), path.c_str(), 0, &engine), LANE_DONE) << lane_error_text();
+  ASSERT_EQ(lane_session_open(engine, &session), LANE_DONE);
+  EXPECT_EQ(generate(session, {0, 1, 2, 3, 4}, kVocab), chain(4, kVocab));
+  lane_session_close(session);
+  lane_close(engine);
+}
+
 TEST_F(Lane, TellsWhatItWasPlannedFor) {
   lane_plan_facts facts;
   ASSERT_EQ(lane_plan(engine_, &facts), LANE_DONE);

@@ -28,14 +28,26 @@ inline std::int32_t next_of(std::int32_t token) { return static_cast<std::int32_
 inline float weight(std::int32_t token, std::int32_t of) { return of == next_of(token) ? 2.0f : 0.125f * of; }
 inline constexpr float kBias = 0.5f;
 
-inline std::string tiny_checkpoint() {
-  GgufBytes file(1, 1);
-  file.key("general.architecture", GgufKind::kString).string("tiny");
-  file.tensor("next", {kVocab, kVocab}, 0, 0).data(0, 0);
-  for (std::int32_t t = 0; t < kVocab; ++t) {
+// The rows of tokens [first, end), as the last of a file.
+inline std::string with_rows(GgufBytes file, std::int32_t first, std::int32_t end) {
+  file.tensor("next." + std::to_string(first), {kVocab, static_cast<std::uint64_t>(end - first)}, 0, 0).data(0, 0);
+  for (std::int32_t t = first; t < end; ++t) {
     for (std::int32_t of = 0; of < kVocab; ++of) file.number(weight(t, of));
   }
   return file.bytes();
+}
+
+inline std::string tiny_checkpoint() {
+  return with_rows(GgufBytes(1, 1).key("general.architecture", GgufKind::kString).string("tiny"), 0, kVocab);
+}
+
+// One of the two files that it may be split into.
+inline std::string tiny_part(std::uint16_t index, std::int32_t first, std::int32_t end) {
+  GgufBytes file(1, 3);
+  file.key("split.no", GgufKind::kU16).number(index);
+  file.key("split.count", GgufKind::kU16).number<std::uint16_t>(2);
+  file.key("split.tensors.count", GgufKind::kI32).number<std::int32_t>(2);
+  return with_rows(file, first, end);
 }
 
 // One form's buffers and launches.

@@ -22,9 +22,7 @@ def main() -> int:
             if is_ours:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
-        from lane.errors import ExitCode
-
-        return ExitCode.INTERRUPTED
+        return 130  # ExitCode.INTERRUPTED; an import would be no safer here than above
 
 
 if __name__ == "__main__":

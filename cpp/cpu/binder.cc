@@ -211,8 +211,9 @@ Operand Binder::scratch(std::int64_t bytes) {
   if (measuring_) return {kArenaBase, 0};
   if (scratch_ == spec::kNone) refuse("scratch", "none", std::to_string(bytes) + " bytes");
   const BufferRow& buffer = row(scratch_, "scratch");
-  check("scratch bytes", buffer.length * 4, bytes, kMost);
-  return array(buffer, "scratch", "", buffer.plain, (bytes + 3) / 4, 4, true);
+  const std::int64_t elems = bytes / 4 + (bytes % 4 != 0 ? 1 : 0);
+  check("scratch elements", buffer.length, elems, kMost);
+  return array(buffer, "scratch", "", buffer.plain, elems, 4, true);
 }
 
 void Binder::thread_scratch(std::int64_t bytes) {

@@ -276,7 +276,10 @@ def test_scratch_must_be_there_and_large_enough() -> None:
     program = _core.CpuProgram(1, INT8)
     program.grow_pool(4096)
     short = np.array([X, POS, row(ARENA, F32, 0, 0)], np.int64)
-    for scratch, found in ((None, "scratch: found none, allowed 4 bytes"), ("b2", "scratch bytes: found 0, allowed 4")):
+    for scratch, found in (
+        (None, "scratch: found none, allowed 4 bytes"),
+        ("b2", "scratch elements: found 0, allowed 1"),
+    ):
         with pytest.raises(UsageError, match=rf"launch 0 \(argmax\): {found}"):
             program.add_form(short, stream([(launch, scratch)], ["b0", "b1", "b2"]), 64)
 

@@ -21,9 +21,11 @@ def bazel_sources(target: str) -> set[str]:
 
 def run_cmake(*arguments: str) -> None:
     path = os.pathsep.join([ninja.BIN_DIR, os.environ["PATH"]])
+    # The build runs modules of the package from where it is; a test's own Python may not look there.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     done = subprocess.run(
         [os.path.join(cmake.CMAKE_BIN_DIR, "cmake"), *arguments],
-        env={**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=environment | {"PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
     )
